@@ -80,7 +80,7 @@ fn compared(arguments: CompareArguments) -> Result<ExitCode, String> {
     let left_out: Vec<_> = before.left_out.iter().chain(&after.left_out).collect();
     left_out.iter().for_each(output::say);
     let reports = [&before.report, &after.report];
-    let mut comparison = Comparison::of(names, reports, threshold / 100.0).map_err(|error| error.to_string())?;
+    let mut comparison = Comparison::compare(names, reports, threshold / 100.0).map_err(|error| error.to_string())?;
     comparison.answer = sentences::two_runs::answer(&comparison);
     if let Some(place) = &html {
         write_file(place, page::two_runs(&comparison).as_bytes())?;

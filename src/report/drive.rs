@@ -27,11 +27,10 @@ use present::parquet::ParquetFile;
 use present::sentences;
 use present::sheet::OperationSheet;
 use report::analysis::choices::choices;
-use report::analysis::dimension::{Dimensions, rules};
-use report::analysis::onlooker::Onlooker;
+use report::analysis::dimension::rules;
 use report::analysis::summaries;
 use report::analysis::transfers::TransferSums;
-use report::analysis::whole::{self, JobFacts, Pass};
+use report::analysis::whole::{self, JobFacts, Onlooker, Pass};
 use report::answer::{Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::nccl_log::NcclLog;
@@ -109,24 +108,20 @@ fn of_summaries(
 ) -> Result<Report, String> {
     tagged::refuse(request.tag)?;
     let options = options(request)?;
-    let dimensions = |job: &Job| {
-        let tallies = report::analysis::dimension::Tallies::new(job.communicators.len());
-        Dimensions::of(job, &options.dimensions, &tallies).by_communicator()
-    };
     let mut progress = Progress::new("reading", "summaries", paths.len() as u64);
     let paths = paths.into_iter().inspect(|_| progress.add(1));
-    let (mut jobs, bad) = summaries::report(paths, &dimensions, &options.links);
+    let (mut jobs, bad) = summaries::report(paths, &options.dimensions, &options.links);
     left_out.extend(bad);
     if jobs.is_empty() {
         return Err(lines(left_out));
     }
-    let told = |job: &summaries::OfJob| ToldJob {
+    let told = |job: &summaries::JobReport| ToldJob {
         name: job.name.clone(),
         processes: job.report.gpus.len() as u64,
         ..ToldJob::default()
     };
     let told: Vec<ToldJob> = jobs.iter().map(told).collect();
-    let summaries::OfJob { name, mut report } = jobs.swap_remove(jobs::chosen(&told, request.job)?);
+    let summaries::JobReport { name, mut report } = jobs.swap_remove(jobs::chosen(&told, request.job)?);
     findings::add(&mut report, &request.findings, &name.into_iter().collect(), left_out);
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
     if let Part::Known(speed) = &mut report.speed {

@@ -64,10 +64,10 @@ mod tests {
     fn a_number_is_for_all_and_a_file_for_each() {
         assert_eq!(parse("400").unwrap(), Links { others: Some(400.0), ..Links::default() });
         // GB/s
-        assert_eq!(parse("400").unwrap().of(7, CallKind::Collective), Some(50.0));
+        assert_eq!(parse("400").unwrap().rate(7, CallKind::Collective), Some(50.0));
         let links = of_file("links", "# node to node\n00000000000000ab 200\n\n*\t100 # the others\n").unwrap();
         assert_eq!(
-            [links.of(0xab, CallKind::Collective), links.of(0xac, CallKind::Collective)],
+            [links.rate(0xab, CallKind::Collective), links.rate(0xac, CallKind::Collective)],
             [Some(25.0), Some(12.5)]
         );
     }

@@ -131,7 +131,7 @@ impl LaneReading<'_> {
                 ArchiveEvent::Enter(region, attributes) => {
                     let region = definitions.regions.get(&region).map_or("", String::as_str);
                     *open = lane::function(region).map(|function| {
-                        let source = text(attributes.string(numbers.timing)).and_then(|text| TimedBy::of(text));
+                        let source = text(attributes.string(numbers.timing)).and_then(|text| TimedBy::from_text(text));
                         let named = |number| {
                             text(attributes.string(number)).map_or(NcclName::none(), |text| NcclName::of_text(text))
                         };

@@ -6,7 +6,7 @@ use crate::otf2::copy::AddedCommunicator;
 use crate::otf2::reader::Definitions;
 use present::names::{digits, own_names};
 use report::analysis::communicators::members;
-use report::analysis::dimension::{Dimensions, Tallies, Tally};
+use report::analysis::dimension::{Dimensions, Tally};
 use report::job::{Communicator, Job};
 use report::table::{About, assemble};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,17 +28,17 @@ pub(super) fn of(
     let mut by_structure = BTreeMap::new();
     // a part of a job has another structure
     if sizes.largest.is_some_and(|ranks| ranks <= job.gpus.len()) {
-        let mut tallies = Tallies::new(job.communicators.len());
+        let mut tallies = vec![Tally::default(); job.communicators.len()];
         // nobody knows which messages without a GPU time are one exchange
         let is_known = |it: &HeardOperation| it.is_timed || !it.is_message();
         let are_known = heard.values().flat_map(BTreeMap::values).flatten().all(is_known);
         for (&place, ranks) in heard.iter().filter(|_| are_known) {
             let place = communicators.get(place).and_then(|it| job.places.get(&it.id));
-            if let Some(found) = place.and_then(|&place| tallies.0.get_mut(place)) {
+            if let Some(found) = place.and_then(|&place| tallies.get_mut(place)) {
                 *found = tally(ranks);
             }
         }
-        by_structure = numbered(&job, &Dimensions::of(&job, &[], &tallies));
+        by_structure = numbered(&job, &Dimensions::find(&job, &[], &tallies));
         let mut worlds = job.communicators.iter().filter(|it| it.is_whole() && it.members.len() == job.gpus.len());
         if let (Some(world), None) = (worlds.next(), worlds.next()) {
             by_structure.insert(world.comm, "world".into());

@@ -104,7 +104,7 @@ const ROW: f64 = 24.0;
 
 /// Writes the chart and its table.
 pub(super) fn delay_costs(late: &Late, report: &Report, names: &ReportNames<'_>) -> Markup {
-    let pace = &Pace::of(report);
+    let pace = &Pace::from_report(report);
     let order = latest(late);
     let has_own = late.ranks.iter().any(|rank| rank.own_us.is_some());
     let caption = format!(

@@ -49,7 +49,7 @@ pub(super) fn late(report: &Report, names: &ReportNames<'_>) -> Option<Markup> {
         return Some(picture(title, SIZE, &html! {}, &strip.draw(), ["stragglers", "Rank by step, and gains"]));
     }
     let late = report.late.known().filter(|late| late.ranks.iter().any(|rank| rank.calls > 0))?;
-    let pace = Pace::of(report);
+    let pace = Pace::from_report(report);
     let most = late.ranks.iter().map(|rank| pace.a_step(rank.wait_us)).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
     let strip = Strip {

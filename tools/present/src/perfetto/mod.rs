@@ -12,7 +12,7 @@ use message::{
     VALUE,
 };
 use prost::Message;
-use report::analysis::onlooker::{Onlooker, Placed};
+use report::analysis::whole::{Onlooker, Placed};
 use report::job::Job;
 use report::stream::JudgedCall;
 use rustc_hash::FxHashMap;

@@ -52,7 +52,7 @@ pub(crate) fn about_tags(tags: &Tags) -> String {
     let mut text =
         "Sums over all ranks. Times are of the timed operations, with their waits for other ranks.".to_owned();
     if tags.rows.last().is_some_and(|row| row.tag == Tags::OTHERS) {
-        text += &format!(" The tags after the first {} have one row.", count(Tags::MOST as u64));
+        text += &format!(" The tags after the first {} have one row.", count(Tags::MAX_ROWS as u64));
     }
     text
 }

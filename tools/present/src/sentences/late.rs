@@ -17,7 +17,7 @@ pub(super) fn answer(report: &Report) -> Verdicted {
     let Some(stragglers) = report.stragglers.known() else {
         return without_own_times(report);
     };
-    let judged = LateVerdict::of(report, stragglers);
+    let judged = LateVerdict::judge(report, stragglers);
     let LateVerdict { verdict, gain_us, gain, .. } = judged;
     let said = match &judged.finding {
         LateFinding::Slow(ranks, stages) => slow(report, stragglers, &judged, ranks, stages),

@@ -3,12 +3,12 @@
 use super::super::names::ReportNames;
 use super::super::units::{count, counted, time};
 use super::early::capital;
-use report::analysis::verdict::{FEWEST_RANKS, LatenessFinding, RankBesideOthers};
+use report::analysis::verdict::{LatenessFinding, MIN_RANKS, RankBesideOthers};
 use report::answer::{AnswerVerdict, Late, RankLateness};
 
 /// Returns who stands out, with a verdict; `None` if there is no lateness.
 pub(super) fn late(late: &Late, names: &ReportNames<'_>) -> Option<(AnswerVerdict, String)> {
-    let finding = LatenessFinding::of(late)?;
+    let finding = LatenessFinding::find(late)?;
     let compared = || counted(late.compared, "compared operation");
     let nobody = match &finding {
         LatenessFinding::StandOut(found) => return Some((finding.verdict(), stand_out(found, names))),
@@ -18,7 +18,7 @@ pub(super) fn late(late: &Late, names: &ReportNames<'_>) -> Option<(AnswerVerdic
             compared()
         ),
         LatenessFinding::FewRanks => format!(
-            "Not known: no communicator has {FEWEST_RANKS} ranks, and of fewer nobody knows which one is as it should be."
+            "Not known: no communicator has {MIN_RANKS} ranks, and of fewer nobody knows which one is as it should be."
         ),
         LatenessFinding::Alike => format!(
             "No rank stands out: over {}, none begins later than its peers do, beyond what is usual among them.",

@@ -6,7 +6,7 @@ use super::{Sheet, SheetWriter};
 use common::name::NcclName;
 use common::operation::Later;
 use report::Unwritten;
-use report::analysis::onlooker::{Onlooker, Placed};
+use report::analysis::whole::{Onlooker, Placed};
 use report::job::Job;
 use report::stream::{CallKind, CallTags, JudgedCall};
 use std::path::Path;

@@ -47,7 +47,7 @@ pub(crate) fn waits<'a>(
     report: &'a Report,
     names: &'a ReportNames<'a>,
 ) -> ReportTable<'a, (usize, &'a RankLate)> {
-    let pace = Pace::of(report);
+    let pace = Pace::from_report(report);
     let a_step = move |us: f64| time(pace.a_step(us));
     // a sum is resolved if its mean is
     let wait = move |us: f64, (_, row): (usize, &RankLate)| {

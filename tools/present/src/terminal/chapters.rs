@@ -250,7 +250,7 @@ fn about_events(stragglers: &Stragglers) -> String {
 fn about_waits(report: &Report, late: &Late) -> String {
     format!(
         "{}; a delay cost is the sum of the others' waits. {} of {} have a last rank.",
-        if Pace::of(report).of_steps { "Times of a step" } else { "Times in all" },
+        if Pace::from_report(report).of_steps { "Times of a step" } else { "Times in all" },
         count(late.resolved),
         counted(late.compared, "compared operation")
     )

@@ -1,5 +1,6 @@
 //! The communicators: their members, their sizes, their operations.
 
+use super::fold::{Merge, merge_fields};
 use super::ranges::ranges;
 use crate::answer::{Communicators, Dimension, Part, ReportedCommunicator};
 use crate::job::{Communicator, Job};
@@ -18,14 +19,7 @@ pub struct CallSum {
     pub without_begin: u64,
 }
 
-impl CallSum {
-    fn add(&mut self, other: Self) {
-        self.operations = self.operations.saturating_add(other.operations);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.untimed = self.untimed.saturating_add(other.untimed);
-        self.without_begin = self.without_begin.saturating_add(other.without_begin);
-    }
-}
+merge_fields!(CallSum: operations, bytes, untimed, without_begin;);
 
 /// Sums of calls by communicator, for the rows of communicators and for what the report lacks.
 #[derive(Debug)]
@@ -47,13 +41,13 @@ impl CallSums {
 
     /// Adds calls of a communicator, by its place in the job.
     pub fn add(&mut self, communicator: Option<usize>, calls: CallSum) {
-        communicator.and_then(|place| self.of.get_mut(place)).unwrap_or(&mut self.others).add(calls);
+        communicator.and_then(|place| self.of.get_mut(place)).unwrap_or(&mut self.others).merge(calls);
     }
 
     /// Returns the sum over all communicators.
     pub fn whole(&self) -> CallSum {
         let mut whole = self.others;
-        self.of.iter().for_each(|sum| whole.add(*sum));
+        self.of.iter().for_each(|sum| whole.merge(*sum));
         whole
     }
 

@@ -28,11 +28,6 @@ pub struct Incompleteness {
 }
 
 impl Incompleteness {
-    /// Begins to listen.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the part of the answer. `calls` is the sum of all calls.
     pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &MachineClocks, calls: CallSum) -> Complete {
         let (ranks_here, ranks, lacking) = ranks(job);
@@ -168,7 +163,7 @@ mod tests {
         lone.is_whole = false;
         lone.compared = None;
         lone.parts[0].call.source = TimedBy::Proxy;
-        let (mut found, mut sums) = (Incompleteness::new(), CallSums::new(&job));
+        let (mut found, mut sums) = (Incompleteness::default(), CallSums::new(&job));
         let mut whole = collective(&job, 0, 0, "AllReduce", 8, &[0, 0], 5);
         whole.parts[1].likely = 4_000;
         let all = [whole, lone];
@@ -190,7 +185,7 @@ mod tests {
         communicator.nranks = 9;
         communicator.members.remove(1);
         communicator.repeated = vec![3, 4];
-        let complete = Incompleteness::new().finish(&job, vec![], &MachineClocks::default(), CallSum::default());
+        let complete = Incompleteness::default().finish(&job, vec![], &MachineClocks::default(), CallSum::default());
         let [row] = complete.communicators.as_slice() else { panic!("one communicator") };
         assert_eq!((row.here, row.missing.as_str(), row.repeated.as_str()), (4, "1,5-8", "3-4"));
         assert_eq!((complete.ranks_here, complete.ranks), (4, Some(9)));
@@ -202,7 +197,7 @@ mod tests {
         assert_eq!(ranks(&all), (4, Some(4), vec![]));
         all.processes.iter_mut().for_each(|process| process.ranks = Some(6));
         assert_eq!(ranks(&all), (4, Some(6), vec![[4, 5]]));
-        // without the launcher, nobody knows how many there are besides the communicators
+        // without the launcher, it is not known how many there are besides the communicators
         all.processes[0].ranks = None;
         assert_eq!(ranks(&all), (4, None, vec![]));
         assert_eq!(ranks(&Job::default()), (0, None, vec![]));
@@ -216,7 +211,7 @@ mod tests {
         job.processes[2].dropped = 1;
         job.processes[2].unfinished = 3;
         let bad = Input { path: "x".into(), problem: Some("x: no".into()), ..Input::default() };
-        let complete = Incompleteness::new().finish(&job, vec![bad], &MachineClocks::default(), CallSum::default());
+        let complete = Incompleteness::default().finish(&job, vec![bad], &MachineClocks::default(), CallSum::default());
         assert_eq!((complete.dropped, complete.unfinished, complete.invisible), (8, 3, 0));
         assert_eq!(complete.notes.len(), 3);
         assert!(complete.notes[2].starts_with("2 processes lack events"), "{:?}", complete.notes);

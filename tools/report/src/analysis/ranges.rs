@@ -1,7 +1,7 @@
 //! Numbers written as ranges.
 
 /// Shortest list with a stride above 1 that is written as a range.
-const STRIDED: usize = 4;
+const MIN_STRIDED: usize = 4;
 
 /// Returns numbers, in their order, as ranges: `0-3,7`. Four and more with the same distance are `0-56:8`, which is
 /// short for 0, 8, 16 and so on up to 56.
@@ -25,11 +25,11 @@ pub fn of_stretches(stretches: impl IntoIterator<Item = [i64; 2]>) -> String {
         let rest = stretches.get(at..).unwrap_or_default();
         let next = rest.get(1).map_or(first, |next| next[0]);
         let stride = next.saturating_sub(first);
-        // numbers alone, and the first one of a stretch behind them
+        // numbers alone, and the first one of a stretch after them
         let alone = rest.iter().take_while(|[one, last]| one == last).count();
         let far = |pair: &&[[i64; 2]]| matches!(pair, [one, next] if next[0].checked_sub(one[0]) == Some(stride));
         let alike = rest.windows(2).take(alone).take_while(far).count() + 1;
-        if end == first && stride > 1 && alike >= STRIDED {
+        if end == first && stride > 1 && alike >= MIN_STRIDED {
             let last = rest.get(alike - 1).map_or(first, |last| last[0]);
             texts.push(format!("{first}-{last}:{stride}"));
             at += alike - 1;

@@ -1,15 +1,10 @@
 //! Operations by their size: exact sizes as long as there are few, then powers of two.
 
+use super::fold::Merge;
 use std::collections::BTreeMap;
 
 /// From this number of sizes on, sizes are put together.
-const MANY: usize = 16;
-
-/// Something that takes in another of its kind.
-pub trait Merge {
-    /// Takes in another one.
-    fn merge(&mut self, other: Self);
-}
+const MAX_EXACT_SIZES: usize = 16;
 
 /// Things by size. Fewer than 16 sizes stay apart; more are put together from each power of two to below the next.
 #[derive(Debug, Clone)]
@@ -32,8 +27,8 @@ fn class(bytes: u64) -> u64 {
 
 impl<T: Merge + Default> BySize<T> {
     /// Returns the cell of a size in bytes.
-    pub fn of(&mut self, bytes: u64) -> &mut T {
-        if !self.is_folded && self.cells.len() + 1 >= MANY && !self.cells.contains_key(&bytes) {
+    pub fn cell(&mut self, bytes: u64) -> &mut T {
+        if !self.is_folded && self.cells.len() + 1 >= MAX_EXACT_SIZES && !self.cells.contains_key(&bytes) {
             self.is_folded = true;
             for (bytes, cell) in std::mem::take(&mut self.cells) {
                 self.cells.entry(class(bytes)).or_default().merge(cell);
@@ -67,7 +62,7 @@ mod tests {
 
     fn cells(sizes: impl Iterator<Item = u64>) -> Vec<([u64; 2], u64)> {
         let mut by_size = BySize::<Count>::default();
-        sizes.for_each(|bytes| by_size.of(bytes).0 += 1);
+        sizes.for_each(|bytes| by_size.cell(bytes).0 += 1);
         by_size.into_cells().map(|(sizes, count)| (sizes, count.0)).collect()
     }
 

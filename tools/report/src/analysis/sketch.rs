@@ -3,29 +3,32 @@
 //! A [DDSketch](https://doi.org/10.14778/3352063.3352135) keeps the number of times in bins that grow by 2 %: a
 //! percentile is within 1 % of the exact one. Number, sum, least and longest time are exact.
 
-use super::sizes::Merge;
+use super::fold::Merge;
 use sketches_ddsketch::{Config, DDSketch};
 use std::fmt;
 
 /// Relative error of a percentile.
-const ERROR: f64 = 0.01;
+const RELATIVE_ERROR: f64 = 0.01;
 /// Most bins of a sketch: enough for 1 ns to ten years, so that no two are put together.
-const BINS: u32 = 2048;
+const MAX_BINS: u32 = 2048;
 /// Shortest time with a bin of its own, nanoseconds.
-const SHORTEST: f64 = 1.0;
+const MIN_BINNED_NS: f64 = 1.0;
 
 /// Times in nanoseconds.
 #[derive(Clone)]
 pub struct TimeSketch {
     sketch: DDSketch,
-    count: u64,
-    sum: u64,
-    ends: Option<[u64; 2]>,
+    /// Number of times.
+    pub count: u64,
+    /// Sum, nanoseconds.
+    pub sum: u64,
+    /// The least and the longest time, nanoseconds.
+    pub ends: Option<[u64; 2]>,
 }
 
 impl Default for TimeSketch {
     fn default() -> Self {
-        let sketch = DDSketch::new(Config::new(ERROR, BINS, SHORTEST));
+        let sketch = DDSketch::new(Config::new(RELATIVE_ERROR, MAX_BINS, MIN_BINNED_NS));
         Self { sketch, count: 0, sum: 0, ends: None }
     }
 }
@@ -44,21 +47,6 @@ impl TimeSketch {
         self.count += 1;
         self.sum = self.sum.saturating_add(time);
         self.ends = Some(self.ends.map_or([time; 2], |[least, longest]| [least.min(time), longest.max(time)]));
-    }
-
-    /// Returns the number of times.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Returns the sum, nanoseconds.
-    pub fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    /// Returns the least and the longest time in nanoseconds.
-    pub fn ends(&self) -> Option<[u64; 2]> {
-        self.ends
     }
 
     /// Returns the time, in nanoseconds, that this share (0 to 1) of the times do not exceed, within 1 %.
@@ -88,7 +76,7 @@ mod tests {
     fn percentiles_are_within_one_percent_and_the_rest_is_exact() {
         let mut times = TimeSketch::default();
         (1..=10_000).for_each(|time| times.add(time * 1000));
-        assert_eq!((times.count(), times.sum(), times.ends()), (10_000, 50_005_000_000, Some([1000, 10_000_000])));
+        assert_eq!((times.count, times.sum, times.ends), (10_000, 50_005_000_000, Some([1000, 10_000_000])));
         for (share, exact) in [(0.5, 5_000_000.0), (0.95, 9_500_000.0), (0.99, 9_900_000.0)] {
             let about = times.percentile(share).unwrap();
             assert!((about / exact - 1.0).abs() < 0.0102, "{share}: {about} for {exact}");
@@ -111,7 +99,7 @@ mod tests {
             if time % 2 == 0 { even.add(time) } else { odd.add(time) }
         }
         odd.merge(even);
-        assert_eq!((odd.count(), odd.sum(), odd.ends()), (1000, 499_500, Some([0, 999])));
+        assert_eq!((odd.count, odd.sum, odd.ends), (1000, 499_500, Some([0, 999])));
         assert_eq!(odd.percentile(0.95), all.percentile(0.95));
     }
 

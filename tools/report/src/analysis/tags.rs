@@ -1,23 +1,21 @@
 //! The operations by the user's tags. Between two operations of a tag, others may lie: no time here is of two.
 
+use super::fold::Keyed;
 use super::speed::OccurrenceFunction;
 use crate::answer::{Part, TaggedOperations, Tags};
 use crate::job::Job;
 use crate::stream::{CallTags, Listener, Occurrence};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// Listens for the operations of tags.
 #[derive(Debug, Default)]
 pub struct TagSums {
     /// By tag; 0 for none.
-    by_tag: BTreeMap<u64, TagSum>,
-    /// The tags beyond [`Tags::MOST`].
-    others: TagSum,
+    by_tag: Keyed<u64, TagSum, { Tags::MAX_ROWS }>,
 }
 
 /// Sums of operations. Durations are nanoseconds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct TagSum {
     functions: Vec<OccurrenceFunction>,
     operations: u64,
@@ -55,38 +53,38 @@ impl TagSum {
 
 impl TagSums {
     /// Returns the sum that a tag belongs to. Operations without a tag always have one of their own.
-    fn of(&mut self, tag: u64) -> &mut TagSum {
-        let has_room = tag == 0 || self.by_tag.len() < Tags::MOST || self.by_tag.contains_key(&tag);
-        if has_room { self.by_tag.entry(tag).or_default() } else { &mut self.others }
+    fn sum(&mut self, tag: u64) -> &mut TagSum {
+        if tag == 0 { self.by_tag.reserved(tag) } else { self.by_tag.value(tag) }
     }
 
     /// Returns the part of the answer.
     pub fn finish(self) -> Part<Tags> {
-        if self.by_tag.keys().all(|&tag| tag == 0) {
+        let others = Some(self.by_tag.others.clone()).filter(|sum| sum.operations > 0);
+        let mut sums = self.by_tag.into_sorted();
+        if sums.iter().all(|(tag, _)| *tag == 0) {
             return Part::Absent("No operation of the report has a tag (userTag, NCCL 2.31 and later).".into());
         }
-        let mut sums: Vec<(u64, TagSum)> = self.by_tag.into_iter().collect();
         sums.sort_by_key(|(tag, sum)| (Reverse((sum.bytes, sum.operations)), *tag));
         let name = |tag: u64| if tag == 0 { Tags::NONE.to_owned() } else { tag.to_string() };
-        let others = Some(self.others).filter(|sum| sum.operations > 0).map(|sum| sum.row(Tags::OTHERS.into()));
+        let others = others.map(|sum| sum.row(Tags::OTHERS.into()));
         Part::Known(Tags { rows: sums.into_iter().map(|(tag, sum)| sum.row(name(tag))).chain(others).collect() })
     }
 }
 
 impl Listener for TagSums {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
-        let Some(function) = OccurrenceFunction::of(occurrence) else { return };
+        let Some(function) = OccurrenceFunction::of_occurrence(occurrence) else { return };
         // a kernel's time is that of all of its operations
         let is_grouped = occurrence.parts.iter().any(|part| part.call.is_fused);
         for call in occurrence.parts.iter().map(|part| &part.call) {
             match &call.tags {
                 CallTags::One(tag) => {
                     let is_timed = !is_grouped && call.source.is_gpu() && call.duration > 0;
-                    self.of(*tag).add(function, call.operations(), is_timed.then_some(call.duration));
+                    self.sum(*tag).add(function, call.operations(), is_timed.then_some(call.duration));
                 }
                 CallTags::Each(tags) => {
                     for (message, &tag) in call.messages.iter().zip(tags) {
-                        self.of(tag).add(function, (1, message.bytes), None);
+                        self.sum(tag).add(function, (1, message.bytes), None);
                     }
                 }
             }
@@ -176,14 +174,14 @@ mod tests {
     #[test]
     fn tags_beyond_the_most_are_one_row_and_no_tag_keeps_its_own() {
         let job = job(&[0; 2], &[&[0, 1]]);
-        let most = Tags::MOST as u64;
+        let most = Tags::MAX_ROWS as u64;
         let tags = (1..=most + 3).chain([0, 1]);
         let all: Vec<_> = (0..).zip(tags).map(|(number, tag)| tagged(&job, number, tag, 1)).collect();
         let rows = rows(&job, &all);
-        assert_eq!(rows.len(), Tags::MOST + 2);
-        let names = [0, 1, 2, Tags::MOST, Tags::MOST + 1].map(|place| rows[place].tag.as_str());
+        assert_eq!(rows.len(), Tags::MAX_ROWS + 2);
+        let names = [0, 1, 2, Tags::MAX_ROWS, Tags::MAX_ROWS + 1].map(|place| rows[place].tag.as_str());
         assert_eq!(names, ["1", "none", "2", "4096", "others"]);
-        assert_eq!(rows[Tags::MOST + 1], row("others", &["AllReduce"], [6, 6, 6], 0.12));
+        assert_eq!(rows[Tags::MAX_ROWS + 1], row("others", &["AllReduce"], [6, 6, 6], 0.12));
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Transfers over the network by state, and those of operations, from the summaries of the job's processes.
 
-use super::pairs::MOST;
+use super::fold::Keyed;
+use super::pairs::MAX_PAIRS;
 use crate::answer::{NetworkTransfers, OperationSends, PairStates, Part};
 use crate::job::Job;
 use common::summary::{OperationTransfers, TransferStates};
-use std::collections::BTreeMap;
 
 /// Gathers rows of summaries.
 #[derive(Debug, Clone, Default)]
 pub struct TransferSums {
     /// By communicator, sender and receiver.
-    states: BTreeMap<(u64, i32, i32), PairStates>,
+    states: Keyed<(u64, i32, i32), PairStates, MAX_PAIRS>,
     /// By function, communicator and least bytes.
-    operations: BTreeMap<(String, u64, u64), OperationSends>,
-    left_out: u64,
+    operations: Keyed<(String, u64, u64), OperationSends, { usize::MAX }>,
 }
 
 impl TransferSums {
@@ -22,7 +21,7 @@ impl TransferSums {
         states.iter().for_each(|row| self.add_states(row));
         for row in operations {
             let Ok(comm) = u64::from_str_radix(&row.comm, 16) else { continue };
-            let sum = self.operations.entry((row.func.clone(), comm, row.from_bytes)).or_default();
+            let sum = self.operations.value((row.func.clone(), comm, row.from_bytes));
             sum.operations = sum.operations.saturating_add(row.operations);
             sum.transfers = sum.transfers.saturating_add(row.transfers);
             sum.bytes = sum.bytes.saturating_add(row.bytes);
@@ -34,12 +33,7 @@ impl TransferSums {
         let Ok(comm) = u64::from_str_radix(&row.comm, 16) else { return };
         let is_send = row.direction == "send";
         let (from, to) = if is_send { (row.rank, row.peer) } else { (row.peer, row.rank) };
-        let key = (comm, from, to);
-        if self.states.len() >= MOST && !self.states.contains_key(&key) {
-            self.left_out = self.left_out.saturating_add(row.transfers);
-            return;
-        }
-        let pair = self.states.entry(key).or_default();
+        let pair = self.states.value((comm, from, to));
         let (count, times, added) = match is_send {
             true => {
                 let added = [row.queued_us, row.gpu_us, row.peer_us.unwrap_or_default(), row.network_us];
@@ -56,11 +50,10 @@ impl TransferSums {
 
     /// Takes the rows of these communicators out.
     #[must_use]
-    pub fn of(&mut self, is_own: impl Fn(u64) -> bool) -> Self {
+    pub fn split_off(&mut self, is_own: impl Fn(u64) -> bool) -> Self {
         Self {
-            states: take(&mut self.states, |(comm, ..)| is_own(*comm)),
-            operations: take(&mut self.operations, |(_, comm, _)| is_own(*comm)),
-            left_out: self.left_out,
+            states: self.states.split_off(|(comm, ..)| is_own(*comm)),
+            operations: self.operations.split_off(|(_, comm, _)| is_own(*comm)),
         }
     }
 
@@ -68,32 +61,27 @@ impl TransferSums {
     pub fn finish(self, job: &Job) -> Part<NetworkTransfers> {
         if self.states.is_empty() && self.operations.is_empty() {
             return Part::Absent(
-                "There are no transfers over the network with their states: all ranks share a node, NCCL reported none, \
-                 or the inputs lack them."
+                "There are no transfers over the network with their states: all ranks share a node, NCCL reported \
+                 none, or the inputs lack them."
                     .into(),
             );
         }
-        let states = self.states.into_iter().map(|((comm, rank, peer), row)| {
+        let left_out = self.states.others.sent.saturating_add(self.states.others.received);
+        let states = self.states.into_sorted().into_iter().map(|((comm, rank, peer), row)| {
             let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
             PairStates { comm: format!("{comm:016x}"), rank, peer, from, to, ..row }
         });
-        let operations = self.operations.into_iter().map(|((function, comm, from_bytes), row)| OperationSends {
-            function,
-            comm: format!("{comm:016x}"),
-            from_bytes,
-            to_bytes: from_bytes.saturating_add(from_bytes.saturating_sub(1)),
-            ..row
-        });
+        let operations =
+            self.operations.into_sorted().into_iter().map(|((function, comm, from_bytes), row)| OperationSends {
+                function,
+                comm: format!("{comm:016x}"),
+                from_bytes,
+                to_bytes: from_bytes.saturating_add(from_bytes.saturating_sub(1)),
+                ..row
+            });
         let (states, operations) = (states.collect(), operations.collect());
-        Part::Known(NetworkTransfers { states, operations, left_out: self.left_out })
+        Part::Known(NetworkTransfers { states, operations, left_out })
     }
-}
-
-/// Takes the rows with these keys out.
-fn take<K: Ord, V>(rows: &mut BTreeMap<K, V>, is_own: impl Fn(&K) -> bool) -> BTreeMap<K, V> {
-    let (own, rest) = std::mem::take(rows).into_iter().partition(|(key, _)| is_own(key));
-    *rows = rest;
-    own
 }
 
 #[cfg(test)]
@@ -123,13 +111,13 @@ mod tests {
         let mut sums = TransferSums::default();
         sums.add(&[row("ab", 3, 7, "send", 1.0), row("cd", 0, 1, "send", 9.0), row("others", 0, 1, "send", 9.0)], &[]);
         sums.add(&[row("ab", 7, 3, "receive", 5.0)], &[]);
-        let own = sums.of(|comm| comm == 0xab);
+        let own = sums.split_off(|comm| comm == 0xab);
         let found = own.finish(&Job::default());
         let [pair] = &found.known().unwrap().states[..] else { unreachable!() };
         assert_eq!((pair.comm.as_str(), pair.rank, pair.peer), ("00000000000000ab", 3, 7));
         assert_eq!((pair.sent, pair.send_us), (3, Some([7.0, 1.0, 2.0, 3.0])));
         assert_eq!((pair.received, pair.receive_us, pair.whole_us()), (3, Some([7.0, 3.0, 4.0, 5.0]), 18.0));
-        assert_eq!(sums.states.len(), 1, "that of the other communicator stays");
+        assert_eq!(sums.states.clone().into_sorted().len(), 1, "that of the other communicator stays");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use super::complete::{self, Incompleteness};
 use super::conditions::{self, Overview};
 use super::dimension::Dimensions;
 use super::late::WaitListener;
-use super::onlooker::{Onlooker, Placed};
 use super::pairs::{LateRanks, Messages};
 use super::series::StepTransfers;
 use super::speed::{Speeds, shape};
@@ -70,19 +69,19 @@ pub fn report(
     watch(Pass::Survey);
     let (mut sampling, mut survey) = (ClockSampling::new(job), Survey::new(job));
     read_all(job.processes.len(), table, &mut [&mut sampling, &mut survey])?;
-    let clocks = CommonClock::by(job, sampling);
+    let clocks = CommonClock::from_sample(job, sampling);
     let common = |process: usize, own: u64| clocks.time(process, own);
     let JobFacts { mut options, kernels, regions, link, inputs, transfers, by_state, log, notes, between_unknown } =
         facts;
     options.links = options.links.with_machines(job);
-    let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
+    let dimensions = Dimensions::find(job, &options.dimensions, &survey.tallies);
     let plan = match &between_unknown {
         Some(reason) => StepPlan::none(reason.clone()),
-        None => StepPlan::of(job, survey, regions.as_ref(), &common),
+        None => StepPlan::decide(job, survey, regions.as_ref(), &common),
     };
     let series = if plan.has_steps() { StepTransfers::of_steps() } else { StepTransfers::of_slices(job) };
-    let (mut found, mut calls, mut tags) = (Incompleteness::new(), CallSums::new(job), TagSums::default());
-    let (mut speeds, mut messages, mut courses) = (Speeds::new(), Messages::new(), Courses::new(job));
+    let (mut found, mut calls, mut tags) = (Incompleteness::default(), CallSums::new(job), TagSums::default());
+    let (mut speeds, mut messages, mut courses) = (Speeds::default(), Messages::default(), Courses::new(job));
     let mut parts = PartsByStep {
         late: WaitListener::new(job, options.top),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
@@ -108,10 +107,10 @@ pub fn report(
     complete.early.iter_mut().for_each(|early| early.step = parts.stepwise.last_of(early.gpu));
     let mut by_step = parts.stepwise.finish(job);
     between_unknown.iter().for_each(|reason| by_step.withhold(reason));
-    let late = by_step.stragglers.known().map(LateRanks::of).unwrap_or_default();
+    let late = by_step.stragglers.known().map(LateRanks::find).unwrap_or_default();
     let mut pairs = messages.finish(job, &named, &transfers, &late);
     if let (Part::Known(pairs), Some(of_network)) = (&mut pairs, by_step.of_network.take()) {
-        let gains = of_network.of(&slow_rows(job, pairs), pairs.slow.len());
+        let gains = of_network.gains(&slow_rows(job, pairs), pairs.slow.len());
         pairs.slow.iter_mut().zip(gains).for_each(|(part, gain)| part.gain_us = gain);
     }
     let conditions = conditions(job, table, &clocks, &parts.begins, &mut by_step.stragglers);
@@ -162,7 +161,7 @@ pub fn report(
     })
 }
 
-/// Returns the conditions of the processes, and adds the causes that they have for ranks that stand out.
+/// Returns the conditions of the processes, and adds the causes that they have for ranks that are outliers.
 fn conditions(
     job: &Job,
     table: &dyn OperationTables,
@@ -192,10 +191,9 @@ fn slow_rows(job: &Job, pairs: &Pairs) -> Vec<SlowRow> {
     let place = |gpu: Option<usize>| gpu.and_then(|gpu| u32::try_from(gpu).ok());
     let row = |part: usize, row: usize| {
         let pair = pairs.rows.get(row)?;
-        let comm = u64::from_str_radix(&pair.comm, 16).ok()?;
         Some(SlowRow {
             part,
-            communicator: u32::try_from(*job.places.get(&comm)?).ok()?,
+            communicator: u32::try_from(job.place(&pair.comm)?).ok()?,
             gpus: [place(pair.from)?, place(pair.to)?],
             factor: pair.median? / pair.judged().filter(|rate| *rate > 0.0)?,
             carries_collectives: pair.transfers > 0,
@@ -212,6 +210,21 @@ pub enum Pass {
     Survey,
     /// The operations are matched and counted.
     Stream,
+}
+
+/// Where a call is in the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed<'a> {
+    /// Its step, counted after the warm-up; `None` outside of these.
+    pub step: Option<u64>,
+    /// The dimension of parallelism that its communicator serves; `unknown` where nothing says.
+    pub dimension: &'a str,
+}
+
+/// Sees all calls of a job while its report is made.
+pub trait Onlooker {
+    /// The next call of a GPU, in the order in which its host enqueued them.
+    fn call(&mut self, job: &Job, judged: &JudgedCall, placed: &Placed<'_>);
 }
 
 /// The parts that take the step of a call, too.
@@ -231,7 +244,7 @@ impl Listener for PartsByStep<'_, '_> {
 
     fn call(&mut self, job: &Job, judged: &JudgedCall) {
         self.stepwise.call(job, judged);
-        let step = self.stepwise.step();
+        let step = self.stepwise.last;
         self.late.add(judged, step.is_some());
         self.series.call(job, judged, step);
         self.begins.call(judged.call(), step);

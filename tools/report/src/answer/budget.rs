@@ -18,8 +18,8 @@ pub struct Budget {
     pub gpus: Vec<GpuBudget>,
     /// Time with NCCL and computation both under way over time with NCCL under way; `None` without kernels.
     pub overlap: Option<f64>,
-    /// Share (0 to 1) of the steps of GPUs with known kernels in which a kernel ran; `None` without kernels. Below 1, the
-    /// kernels may be those of a part of the recording alone.
+    /// Share (0 to 1) of the steps of GPUs with known kernels in which a kernel ran; `None` without kernels. Below 1,
+    /// the kernels may be those of a part of the recording alone.
     #[serde(default)]
     pub computed: Option<f64>,
     /// By dimension of parallelism.
@@ -57,7 +57,8 @@ pub struct GpuBudget {
 
 /// The time of each GPU by what it does: computing, communicating in a dimension of parallelism, neither. Each instant
 /// is in one of these: communication is that without computation beside it. Where several dimensions have operations
-/// under way, they share the time evenly; of what is left of an even share, a nanosecond goes to each of the first ones.
+/// under way, they share the time evenly; of what is left of an even share, a nanosecond goes to each of the first
+/// ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// Names of the dimensions: `DP`, `TP`, `PP`, `EP`, `CP`, the user's own words, `unknown`.
@@ -99,7 +100,8 @@ pub struct DimensionShare {
     pub bytes: f64,
     /// Mean number of operations of a GPU in a step.
     pub operations: f64,
-    /// Bus bandwidth over the link's while its operations transfer, over steps; `None` where the link's rate is unknown.
+    /// Bus bandwidth over the link's while its operations transfer, over steps; `None` where the link's rate is
+    /// unknown.
     pub while_active: Option<Spread>,
     /// Bytes on the bus over the link's rate and the whole step, over steps; `None` where the link's rate is unknown.
     pub of_step: Option<Spread>,
@@ -112,7 +114,7 @@ pub struct DimensionShare {
     pub calls: CallRates,
 }
 
-/// Rates of the calls of a dimension in steps behind the warm-up: the bytes of a rank's call over the transfer of its
+/// Rates of the calls of a dimension in steps after the warm-up: the bytes of a rank's call over the transfer of its
 /// operation, from the latest begin to the latest end. Calls count whose operation was compared, whose kernel is theirs
 /// alone and whose function has a bus bandwidth. Percentiles are within 1 %.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

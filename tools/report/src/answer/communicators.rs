@@ -13,7 +13,7 @@ pub struct Communicators {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// A file of the user's.
+    /// The user's file.
     File,
     /// The communicator's name.
     Name,
@@ -76,7 +76,7 @@ impl Tags {
     /// Stands for the tags without a row of their own.
     pub const OTHERS: &str = "others";
     /// Most tags with a row of their own, those of the first operations: a program may have a tag for each step.
-    pub const MOST: usize = 4096;
+    pub const MAX_ROWS: usize = 4096;
 }
 
 /// The operations of all ranks with one tag. Sends and receives are operations, each.

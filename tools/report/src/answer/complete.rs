@@ -11,10 +11,12 @@ pub struct Complete {
     pub ranks_here: u64,
     /// Ranks that there should be, where that is known: of the largest communicator, or by the launcher's variables.
     pub ranks: Option<u64>,
-    /// Ranks of the job that are not here, as ranges: `3,12`; of the largest communicator where the launcher names none.
+    /// Ranks of the job that are not here, as ranges: `3,12`; of the largest communicator where the launcher names
+    /// none.
     #[serde(default)]
     pub missing: String,
-    /// Ranks whose data end before the others', and ranks that others wait for; those with the most waiting ranks first.
+    /// Ranks whose data end before the others', and ranks that others wait for; those with the most waiting ranks
+    /// first.
     #[serde(default)]
     pub early: Vec<EarlyRank>,
     /// Communicators that lack ranks or have one twice.
@@ -23,7 +25,7 @@ pub struct Complete {
     pub operations: u64,
     /// Operations without a GPU time, of all ranks.
     pub untimed: u64,
-    /// Operations whose duration the GPU has timed, and whose begin is unknown: nobody knows who was late in them.
+    /// Operations whose duration the GPU has timed, and whose begin is unknown: it is not known who was late in them.
     #[serde(default)]
     pub without_begin: u64,
     /// Operations that were matched over all of their ranks, and those that were not. Counted once for each
@@ -69,7 +71,7 @@ pub struct EarlyRank {
     pub gpu: usize,
     /// Whether its data end before its process: it was killed, or the file is cut.
     pub is_cut: bool,
-    /// The last step that it has begun, counted behind the warm-up from 0; `None` in the warm-up, or without steps.
+    /// The last step that it has begun, counted after the warm-up from 0; `None` in the warm-up, or without steps.
     pub step: Option<u64>,
     /// Communicator in which it is behind, 16 hexadecimal digits.
     pub comm: String,

@@ -1,11 +1,11 @@
-//! The conditions in which the processes ran, and those in which a rank that stands out differs from its peers.
+//! The conditions in which the processes ran, and those in which a rank that is an outlier differs from its peers.
 
 use serde::{Deserialize, Serialize};
 
 /// The conditions of the processes, by GPU and over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Whether `rows` are over the steps behind the warm-up; else over all the time that they are known of.
+    /// Whether `rows` are over the steps after the warm-up; else over all the time that they are known of.
     pub of_steps: bool,
     /// Processes that have conditions.
     pub processes: u64,
@@ -74,8 +74,8 @@ pub struct ProcessConditions {
     pub errors: Option<u64>,
 }
 
-/// Conditions over the recording in bins of equal length, at most 120 of them. GPUs beyond 256 are put together. A figure
-/// that no GPU has, has no rows; a bin is absent where nothing is known.
+/// Conditions over the recording in bins of equal length, at most 120 of them. GPUs beyond 256 are put together. A
+/// figure that no GPU has, has no rows; a bin is absent where nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConditionMap {
     /// Length of a bin, microseconds. The first one begins with the recording.
@@ -102,7 +102,8 @@ pub enum CauseKind {
     Memory,
     /// The virtual machine's processors ran others. A share of the time.
     Stolen,
-    /// Its launching threads may run on fewer processors than those of its peers, and wait for one. A number of processors.
+    /// Its launching threads may run on fewer processors than those of its peers, and wait for one. A number of
+    /// processors.
     Affinity,
     /// Its launching threads wait for a processor. A share of the time.
     Processor,
@@ -119,7 +120,8 @@ pub enum CauseKind {
     GpuBrake,
     /// The clock of its GPU is slow for another reason, MHz.
     GpuClock,
-    /// Its GPU takes longer than its clock explains: it has more work, or another process, or slower memory. The clock, MHz.
+    /// Its GPU takes longer than its clock explains: it has more work, or another process, or slower memory. The clock,
+    /// MHz.
     GpuWork,
 }
 

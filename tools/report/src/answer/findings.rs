@@ -20,7 +20,7 @@ pub struct WatchFindings {
     pub of_others: LeftOutLines,
     /// Names of other jobs, the first few.
     pub others: Vec<String>,
-    /// Lines behind the number that is read.
+    /// Lines after the number that is read.
     pub passed_over: LeftOutLines,
     /// Lines in `rows` of which nothing says whether they are of the report's job.
     pub unnamed: u64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Waits, and for whom.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Late {
-    /// Number of steps, behind the warm-up, that `ranks` and `worst` are of; 0 if they are of the whole recording.
+    /// Number of steps, after the warm-up, that `ranks` and `worst` are of; 0 if they are of the whole recording.
     #[serde(default)]
     pub steps: u64,
     /// By GPU, in the order of [`super::Report::gpus`].
@@ -109,8 +109,8 @@ pub struct WorstOperation {
     pub cost_us: f64,
     /// Whether it was late because it had waited itself; `None` where the call before may not be in the report.
     pub propagated: Option<bool>,
-    /// Function and communicator of its call before, and how long that call had waited, microseconds. `None` of the first
-    /// call, and as above.
+    /// Function and communicator of its call before, and how long that call had waited, microseconds. `None` of the
+    /// first call, and as above.
     pub before: Option<(String, String, f64)>,
 }
 

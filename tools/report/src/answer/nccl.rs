@@ -1,4 +1,4 @@
-//! What NCCL itself chose, by its log: communicators, and choices that fall back behind others.
+//! What NCCL itself chose, by its log: communicators, and its fallbacks.
 
 use crate::nccl_log::InitPhases;
 use serde::{Deserialize, Serialize};
@@ -122,12 +122,12 @@ pub enum AdapterProof {
 pub enum SocketsCause {
     /// A setting in the log.
     Setting(LoggedSetting),
-    /// By their name: NCCL took them although it found adapters, or did not look for any. That is `NCCL_NET`, which NCCL
-    /// does not log, or the program (`netName` of `ncclConfig_t`).
+    /// By their name: NCCL took them although it found adapters, or did not look for any. That is `NCCL_NET`, which
+    /// NCCL does not log, or the program (`netName` of `ncclConfig_t`).
     ByName,
 }
 
-/// A choice that falls back behind another one. Hosts are the first few in the order of their names.
+/// A fallback. Hosts are the first few in the order of their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum NcclFinding {

@@ -29,8 +29,8 @@ pub struct RankPair {
     pub from: Option<usize>,
     /// The receiver's GPU, where it was found.
     pub to: Option<usize>,
-    /// Class of the pair: `same node`, `between nodes` (with the adapters, where nodes differ in them), or `other` where
-    /// a node is unknown.
+    /// Class of the pair: `same node`, `between nodes` (with the adapters, where nodes differ in them), or `other`
+    /// where a node is unknown.
     pub class: String,
     /// Transfers over the network (proxy steps), and their bytes; 0 where NCCL used no network.
     pub transfers: u64,
@@ -63,7 +63,7 @@ pub struct RankPair {
     /// Sum of the time that the sender waited for the receiver, microseconds.
     pub late_receiver_us: Option<f64>,
     /// Bytes of the messages that were alone in their exchange over their transfers, GB/s. A transfer is the shorter of
-    /// the send's and the receive's time on its GPU: who comes last waits for nobody.
+    /// the send's and the receive's time on its GPU: who comes last waits for no rank.
     #[serde(default)]
     pub lone: Option<f64>,
     /// Standard error of `lone`, GB/s; `None` for fewer than two such messages.
@@ -77,9 +77,9 @@ pub struct RankPair {
     pub median: Option<f64>,
     /// Robust z of that rate among its like; `None` if the pair is not judged.
     pub z: Option<f64>,
-    /// Whether z is below -5 and the rate at least 15 % below the median, and the sender does not stand out as late.
+    /// Whether z is below -5 and the rate at least 15 % below the median, and the sender is not an outlier as late.
     pub slow: bool,
-    /// Whether the rate is as low, and the sender stands out as late: nothing tells a slow path from a late rank.
+    /// Whether the rate is as low, and the sender is an outlier as late: nothing tells a slow path from a late rank.
     #[serde(default)]
     pub of_late_rank: bool,
 }
@@ -144,7 +144,8 @@ pub struct SlowPart {
     pub gpus: Vec<usize>,
     /// Whether its pairs are inside a node.
     pub inside: bool,
-    /// The slow pairs that it explains, places in [`Pairs::rows`]: a pair of GPUs may be a row of several communicators.
+    /// The slow pairs that it explains, places in [`Pairs::rows`]: a pair of GPUs may be a row of several
+    /// communicators.
     pub rows: Vec<usize>,
     /// The slow pairs of GPUs that it explains.
     pub pairs: u64,
@@ -156,10 +157,11 @@ pub struct SlowPart {
     pub median: f64,
     /// `median` over `rate`: the transfers of its pairs would be shorter by this factor if it were like others.
     pub factor: f64,
-    /// The time that its worst pair would have had less transfers under way at the median of its like, microseconds of the
-    /// whole job; `None` where the time is not known.
+    /// The time that its worst pair would have had less transfers under way at the median of its like, microseconds of
+    /// the whole job; `None` where the time is not known.
     pub excess_us: Option<f64>,
-    /// What a step gains if it is like others, by playing the steps again, microseconds; `None` where that was not done.
+    /// What a step gains if it is like others, by playing the steps again, microseconds; `None` where that was not
+    /// done.
     #[serde(default)]
     pub gain_us: Option<f64>,
 }

@@ -103,7 +103,8 @@ pub struct SpeedRow {
     /// Bus bandwidth that may be expected, GB/s: of the baseline, or that of the best other communicator of this shape.
     #[serde(default)]
     pub expected: Option<f64>,
-    /// The settings that force a way which NCCL itself would not take, each with the proof. Absent where none is proved.
+    /// The settings that force a way which NCCL itself would not take, each with the proof. Absent where none is
+    /// proved.
     #[serde(default)]
     pub forced: Option<String>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepSource {
-    /// Regions of the user's, by this name.
+    /// The user's regions, by this name.
     Region(String),
     /// Times from the user's file.
     File(String),
@@ -22,9 +22,9 @@ pub enum StepSource {
 pub struct Steps {
     /// How they were found.
     pub source: StepSource,
-    /// Share of the operations behind the warm-up that lie in steps, 0 to 1.
+    /// Share of the operations after the warm-up that lie in steps, 0 to 1.
     pub covered: f64,
-    /// Operations of one step, of one GPU; `None` if steps are regions or times of the user's.
+    /// Operations of one step, of one GPU; `None` if steps are the user's regions or times.
     pub period: Option<u64>,
     /// Micro-steps of one step, where it has several (gradient accumulation): what repeats so many times before the
     /// calls that end a step.
@@ -33,7 +33,7 @@ pub struct Steps {
     /// Steps at the beginning that are warm-up: longer than twice the median, or than 1.2 times the median and 1.1
     /// times every later step. They are in no figure below.
     pub warm_up: u64,
-    /// Number of steps behind the warm-up.
+    /// Number of steps after the warm-up.
     pub count: u64,
     /// Mean length of the steps without pauses, microseconds.
     pub mean_us: f64,
@@ -43,7 +43,7 @@ pub struct Steps {
     pub p99_us: f64,
     /// The slowest steps, slowest first.
     pub slowest: Vec<SlowStep>,
-    /// Steps longer than median + 3 x 1.4826 x MAD, by number (0 is the first behind the warm-up).
+    /// Steps longer than median + 3 x 1.4826 x MAD, by number (0 is the first after the warm-up).
     pub outliers: Vec<u64>,
     /// Changes of the median of 10 steps by more than 10 %.
     pub shifts: Vec<LengthShift>,
@@ -54,7 +54,7 @@ pub struct Steps {
 /// A slow step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowStep {
-    /// Number of the step behind the warm-up, from 0.
+    /// Number of the step after the warm-up, from 0.
     pub step: u64,
     /// Length, microseconds.
     pub length_us: f64,
@@ -84,7 +84,7 @@ pub struct Series {
     pub of_steps: bool,
     /// Rows in the order of dimension, ranks, nodes, function, size.
     pub rows: Vec<SeriesRow>,
-    /// Lengths of steps behind the warm-up, mean over GPUs, microseconds; empty without steps.
+    /// Lengths of steps after the warm-up, mean over GPUs, microseconds; empty without steps.
     #[serde(default)]
     pub lengths_us: Vec<f32>,
     /// Time with a wait under way in each of these steps, mean over GPUs, microseconds; empty where waits are unknown.
@@ -129,7 +129,7 @@ pub struct Phases {
 pub struct PhaseWindow {
     /// Dimension before.
     pub from: String,
-    /// Dimension behind.
+    /// Dimension after.
     pub to: String,
     /// Number of windows.
     pub count: u64,

@@ -3,7 +3,7 @@
 use super::conditions::{CauseKind, SeenCause};
 use serde::{Deserialize, Serialize};
 
-/// The ranks that stand out, and what each costs. Times are microseconds a step, over the steps behind the warm-up.
+/// The ranks that are outliers, and what each costs. Times are microseconds a step, over the steps after the warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stragglers {
     /// Steps that were re-enacted.
@@ -12,13 +12,13 @@ pub struct Stragglers {
     pub step_us: f64,
     /// Their mean length re-enacted with nothing changed; its distance from `step_us` is the model's error.
     pub reenacted_us: f64,
-    /// The groups that stand out, largest gain first. A rank that is in one is in no other.
+    /// The groups that are outliers, largest gain first. A rank that is in one is in no other.
     pub found: Vec<Straggler>,
     /// What a step gains if all of `found` are as their peers; `None` for fewer than two of them.
     pub together_us: Option<f64>,
     /// What a step gains if every rank takes the median time of its peers at every place: random differences alone.
     pub jitter_us: Option<f64>,
-    /// How long a step takes if no operation takes time behind the begin of its last rank: with a network without
+    /// How long a step takes if no operation takes time after the begin of its last rank: with a network without
     /// limits.
     #[serde(default)]
     pub unlimited_us: Option<f64>,
@@ -62,9 +62,9 @@ pub enum CostsWhen {
     /// In all steps.
     #[default]
     Always,
-    /// From this step on, counted behind the warm-up.
+    /// From this step on, counted after the warm-up.
     Since(u64),
-    /// From one step to another, counted behind the warm-up.
+    /// From one step to another, counted after the warm-up.
     Steps {
         /// The first one.
         from: u64,
@@ -108,7 +108,7 @@ impl Stragglers {
 /// Share of a gain from which on its bounds are far apart.
 const RANGE: f64 = 0.1;
 
-/// A rank or a group of ranks that stands out among its peers.
+/// A rank or a group of ranks that is an outlier among its peers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Straggler {
     /// What it is.
@@ -167,7 +167,7 @@ pub struct RankOwn {
 pub struct StragglerPause {
     /// The GPU.
     pub gpu: usize,
-    /// Step, counted behind the warm-up.
+    /// Step, counted after the warm-up.
     pub step: u64,
     /// How much longer than usual, microseconds.
     pub excess_us: f64,
@@ -183,7 +183,7 @@ pub struct StragglerPause {
 pub struct Stalls {
     /// Number of steps.
     pub steps: u64,
-    /// Number of all steps behind the warm-up.
+    /// Number of all steps after the warm-up.
     #[serde(default)]
     pub of: u64,
     /// Distance of two, where it is always the same.

@@ -1,19 +1,19 @@
-//! Ranks and groups of ranks that stand out in one run alone.
+//! Ranks and groups of ranks that are outliers in one run alone.
 
-use super::verdict::{ChangeVerdict, LEAST};
+use super::verdict::{ChangeVerdict, MIN_CHANGE};
 use crate::answer::{Report, Straggler, Stragglers};
 use serde::{Deserialize, Serialize};
 
 /// Who became late, and who is no longer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewlyLate {
-    /// Those that stand out after and not before, largest gain first; times are of the second run.
+    /// Those that are outliers after and not before, largest gain first; times are of the second run.
     pub became: Vec<StandingOut>,
-    /// Those that stood out before and no longer do; times are of the first run.
+    /// Those that were outliers before and no longer do; times are of the first run.
     pub no_longer: Vec<StandingOut>,
 }
 
-/// A rank or a group of ranks that stands out in one run.
+/// A rank or a group of ranks that is an outlier in one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StandingOut {
     /// Its name: `rank 13`, `node007`, `stage 2`.
@@ -28,8 +28,8 @@ pub struct StandingOut {
     pub verdict: ChangeVerdict,
 }
 
-/// Compares who stands out; `None` where that is unknown of a run.
-pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<NewlyLate> {
+/// Compares who is an outlier; `None` where that is unknown of a run.
+pub(super) fn compare(reports: [&Report; 2], threshold: f64) -> Option<NewlyLate> {
     let [Some(before), Some(after)] = reports.map(|report| report.stragglers.known()) else { return None };
     let standing = |found: &Straggler, sign: f64| {
         let peers_us = found.own_us - found.excess_us;
@@ -39,7 +39,7 @@ pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<NewlyLate> {
             excess_us: found.excess_us,
             excess,
             gain_us: found.gain_us,
-            verdict: ChangeVerdict::of(sign * excess, threshold),
+            verdict: ChangeVerdict::sure(sign * excess, threshold),
         }
     };
     let alone = |in_this: &Stragglers, places: [usize; 2], sign: f64| {
@@ -48,7 +48,7 @@ pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<NewlyLate> {
             let is_known = other.found.iter().any(|known| known.name == found.name);
             // just above the limits here and just below them there is no news
             let there = excess_there(found, reports, places);
-            !is_known && there.is_none_or(|there| found.excess_us - there > LEAST * in_this.step_us)
+            !is_known && there.is_none_or(|there| found.excess_us - there > MIN_CHANGE * in_this.step_us)
         };
         in_this.found.iter().filter(is_new).map(|found| standing(found, sign)).collect::<Vec<_>>()
     };

@@ -16,7 +16,7 @@ pub use late::{NewlyLate, StandingOut};
 pub use ranks::{OwnTime, RankChanged, Ranks};
 pub use runs::ComparedRun;
 pub use transfers::{ComparedTransfers, Subject};
-pub use verdict::LEAST;
+pub use verdict::MIN_CHANGE;
 pub use verdict::{ChangeVerdict, Changed};
 
 use crate::answer::{Part, Report};
@@ -26,7 +26,7 @@ use thiserror::Error;
 /// Name of the comparison's schema.
 pub const SCHEMA: &str = "scorep-nccl-comparison-1";
 
-/// Threshold without a choice of the user's.
+/// Threshold without the user's choice.
 pub const THRESHOLD: f64 = 0.1;
 
 /// The comparison.
@@ -88,30 +88,30 @@ impl Comparison {
     ///
     /// # Errors
     /// A report has neither steps nor transfers, or the two have nothing in common.
-    pub fn of(names: [String; 2], reports: [&Report; 2], threshold: f64) -> Result<Self, Incomparable> {
+    pub fn compare(names: [String; 2], reports: [&Report; 2], threshold: f64) -> Result<Self, Incomparable> {
         let series = reports.map(|report| &report.series);
         for (name, series) in names.iter().zip(series) {
             if series.rows.is_empty() && series.lengths_us.is_empty() {
                 return Err(Incomparable::Empty(name.clone()));
             }
         }
-        let runs = reports.map(ComparedRun::of);
+        let runs = reports.map(ComparedRun::from_report);
         let times_the_work = runs::times_the_work(&runs);
-        let are_of_one_size = runs::are_of_one_size(&runs);
+        let are_of_one_size = runs[0].ranks == runs[1].ranks;
         let are_alike = are_of_one_size && times_the_work.is_none();
         let lengths = series.map(|series| &series.lengths_us);
-        let step = by_step(lengths, &names, "steps", &|steps| Changed::of(steps, threshold, are_alike));
-        let step_mean = by_step(lengths, &names, "steps", &|steps| Changed::of_means(steps, threshold, are_alike));
-        let (rows, only) = transfers::of(series.map(|series| series.rows.as_slice()), threshold);
+        let step = by_step(lengths, &names, "steps", &|steps| Changed::medians(steps, threshold, are_alike));
+        let step_mean = by_step(lengths, &names, "steps", &|steps| Changed::means(steps, threshold, are_alike));
+        let (rows, only) = transfers::compare(series.map(|series| series.rows.as_slice()), threshold);
         if rows.is_empty() && step.known().is_none() {
             let [first, second] = names;
             return Err(Incomparable::Different(first, second));
         }
         let step_us = step.known().map(|step| step.medians_us[0]);
         let waits = series.map(|series| &series.waits_us);
-        let waits = by_step(waits, &names, "waits by step", &|steps| Changed::of(steps, threshold, are_alike));
+        let waits = by_step(waits, &names, "waits by step", &|steps| Changed::medians(steps, threshold, are_alike));
         let ranks = match are_alike {
-            true => ranks::of(reports, step_us, threshold),
+            true => ranks::compare(reports, step_us, threshold),
             false if are_of_one_size => Part::Absent("the runs' steps are not of one work.".into()),
             false => Part::Absent("the runs have different numbers of ranks.".into()),
         };
@@ -128,7 +128,7 @@ impl Comparison {
             step_mean,
             lengths_us: series.map(|series| series.lengths_us.clone()),
             ranks,
-            late: late::of(reports, threshold),
+            late: late::compare(reports, threshold),
             jitter_us: before.zip(after).map(|(before, after)| [before, after]),
             rows,
             only,
@@ -169,7 +169,7 @@ fn besides(waits: Part<Changed>, step: Option<&Changed>) -> Part<Changed> {
     let (Part::Known(mut waits), Some(step)) = (waits, step) else {
         return Part::Absent("a report has no waits by step.".into());
     };
-    if waits.verdict != ChangeVerdict::NotJudged && waits.difference_us().abs() < LEAST * step.medians_us[0] {
+    if waits.verdict != ChangeVerdict::NotJudged && waits.difference_us().abs() < MIN_CHANGE * step.medians_us[0] {
         waits.verdict = ChangeVerdict::Equal;
     } else if waits.verdict == ChangeVerdict::Worse && step.verdict != ChangeVerdict::Worse {
         waits.verdict = ChangeVerdict::Slower;

@@ -4,21 +4,20 @@
 //! the time with no NCCL under way; both are medians over steps. Its change is laid beside the median change of all
 //! other ranks: a longer computation of all is no rank's fault.
 //!
-//! Chance: a change is told if it is beyond the others' by a robust z above 5 and by more than 1 % of a step. The
+//! Chance: a change is reported if it is beyond the others' by a robust z above 5 and by more than 1 % of a step. The
 //! spread for z is that of the medians over steps in either run, or that of the ranks where it is larger. The latter is
 //! taken on the near side of the others' median, since the far side may have a node's worth of ranks with one fault.
 
-use super::verdict::{ChangeVerdict, LEAST};
+use super::verdict::{ChangeVerdict, MIN_CHANGE};
+use crate::analysis::robust::{NORMAL, median_of};
 use crate::answer::{Part, RankOwn, Report};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// Robust z above which a rank's change is not by chance.
-const Z: f64 = 5.0;
+const MIN_Z: f64 = 5.0;
 /// Fewest other ranks whose spread says anything.
-const PEERS: usize = 4;
-/// Factor that makes the median absolute deviation of normally distributed values their standard deviation.
-const NORMAL: f64 = 1.4826;
+const MIN_PEERS: usize = 4;
 
 /// How a rank's own time was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +62,7 @@ pub struct RankChanged {
 }
 
 /// Compares ranks by name. `step_us` is the length of a step before, where it is known.
-pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) -> Part<Ranks> {
+pub(super) fn compare(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) -> Part<Ranks> {
     let time = match reports.iter().all(|report| stragglers(report).is_some()) {
         true => OwnTime::BetweenOperations,
         false => OwnTime::OutsideNccl,
@@ -79,16 +78,15 @@ pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) ->
     if both.len() < 2 {
         return Part::Absent("fewer than two ranks are in both reports.".into());
     }
-    let mut growths: Vec<f64> = both.iter().map(|[before, after]| after.us / before.us).collect();
-    growths.sort_unstable_by(f64::total_cmp);
-    let least_us = step_us.unwrap_or(0.0) * LEAST;
+    let growths: Vec<f64> = both.iter().map(|[before, after]| after.us / before.us).collect();
+    let least_us = step_us.unwrap_or(0.0) * MIN_CHANGE;
     let row = |[before, after]: [RankOwnTime<'_>; 2]| {
         let growth = after.us / before.us;
         let (others, of_ranks) = beside(growth, &growths);
         let of_steps = (before.error_us * growth).hypot(after.error_us) / before.us;
         let spread = of_ranks.max(of_steps);
         let z = (spread > 0.0).then(|| (growth - others) / spread);
-        let is_chance = z.is_some_and(|z| z.abs() <= Z) || (after.us - before.us * others).abs() <= least_us;
+        let is_chance = z.is_some_and(|z| z.abs() <= MIN_Z) || (after.us - before.us * others).abs() <= least_us;
         let (change, beyond) = (growth - 1.0, growth / others - 1.0);
         // a rank that has not grown is not worse where most others have become faster, and the reverse
         let both = if change * beyond > 0.0 { change.abs().min(beyond.abs()).copysign(change) } else { 0.0 };
@@ -100,11 +98,11 @@ pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) ->
             others: others - 1.0,
             beyond,
             z,
-            verdict: if is_chance { ChangeVerdict::Equal } else { ChangeVerdict::of(both, threshold) },
+            verdict: if is_chance { ChangeVerdict::Equal } else { ChangeVerdict::sure(both, threshold) },
         }
     };
-    let change = middle(&growths) - 1.0;
-    Part::Known(Ranks { time, change, rows: both.into_iter().map(row).collect() })
+    let rows = both.into_iter().map(row).collect();
+    Part::Known(Ranks { time, change: median_of(growths) - 1.0, rows })
 }
 
 /// A rank's own time a step, microseconds.
@@ -138,22 +136,14 @@ fn own(report: &Report, time: OwnTime) -> Vec<RankOwnTime<'_>> {
 }
 
 /// Returns the median of the other ranks' growths, and their spread on the side of this one; 0 for fewer than four.
-/// `growths` has all, sorted.
+/// `growths` has all.
 fn beside(growth: f64, growths: &[f64]) -> (f64, f64) {
     let mut others = growths.to_vec();
     if let Some(own) = others.iter().position(|other| *other == growth) {
         others.remove(own);
     }
-    let median = middle(&others);
+    let median = median_of(others.iter().copied());
     let is_near = |other: &&f64| if growth > median { **other <= median } else { **other >= median };
-    let mut near: Vec<f64> = others.iter().filter(is_near).map(|other| (other - median).abs()).collect();
-    near.sort_unstable_by(f64::total_cmp);
-    (median, if others.len() >= PEERS { NORMAL * middle(&near) } else { 0.0 })
-}
-
-/// Returns the median of sorted values; 1 of none, for growths.
-fn middle(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    let at = |place: usize| sorted.get(place).copied().unwrap_or(1.0);
-    if sorted.len() % 2 == 1 || sorted.is_empty() { at(half) } else { (at(half - 1) + at(half)) / 2.0 }
+    let near = others.iter().filter(is_near).map(|other| (other - median).abs());
+    (median, if others.len() >= MIN_PEERS { NORMAL * median_of(near) } else { 0.0 })
 }

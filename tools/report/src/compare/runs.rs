@@ -4,9 +4,9 @@ use crate::answer::Report;
 use serde::{Deserialize, Serialize};
 
 /// Operations and bytes of a step that differ by no more than this share are the same.
-const SAME: f64 = 0.01;
+const MAX_DIFFERENCE: f64 = 0.01;
 /// Most operations of a step that come once, however many micro-steps it has.
-const ONCE: f64 = 3.0;
+const MAX_ONCE: f64 = 3.0;
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct ComparedRun {
     pub nodes: Option<u64>,
     /// NCCL's releases, as far as they are known.
     pub nccl: Vec<String>,
-    /// Number of steps behind the warm-up.
+    /// Number of steps after the warm-up.
     pub steps: Option<u64>,
     /// Operations of a rank in a step, mean.
     pub operations: Option<f64>,
@@ -26,7 +26,7 @@ pub struct ComparedRun {
 }
 
 impl ComparedRun {
-    pub(super) fn of(report: &Report) -> Self {
+    pub(super) fn from_report(report: &Report) -> Self {
         let mut nodes: Vec<&str> = report.nodes.iter().map(String::as_str).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -43,13 +43,8 @@ impl ComparedRun {
     }
 }
 
-/// Returns whether the runs have equally many ranks.
-pub(super) fn are_of_one_size([before, after]: &[ComparedRun; 2]) -> bool {
-    before.ranks == after.ranks
-}
-
 /// Returns how many times the work of one run's step the other's has, where that is twice or more: bytes are so many
-/// times those of the other, and so are operations but for a few that come once a step, as the gradients' norm. More
+/// times those of the other, and so are operations except a few that come once a step, as the gradients' norm. More
 /// accumulated gradients do that, and steps that were found by another period. More operations of fewer bytes are
 /// another way to do the same work.
 pub(super) fn times_the_work([before, after]: &[ComparedRun; 2]) -> Option<f64> {
@@ -59,11 +54,11 @@ pub(super) fn times_the_work([before, after]: &[ComparedRun; 2]) -> Option<f64> 
     let larger = |both: (f64, f64)| if is_more { both } else { (both.1, both.0) };
     let ((less, more), (fewer, many)) = (larger(bytes), larger(operations));
     let times = (more / less).round();
-    if times < 2.0 || (more / less / times - 1.0).abs() > SAME {
+    if times < 2.0 || (more / less / times - 1.0).abs() > MAX_DIFFERENCE {
         return None;
     }
     let once = (times * fewer - many) / (times - 1.0);
-    let is_so = (-SAME * fewer..=ONCE + SAME * fewer).contains(&once) && once < fewer / 2.0;
+    let is_so = (-MAX_DIFFERENCE * fewer..=MAX_ONCE + MAX_DIFFERENCE * fewer).contains(&once) && once < fewer / 2.0;
     is_so.then(|| if is_more { times } else { 1.0 / times })
 }
 

@@ -40,11 +40,11 @@ fn without_steps(rows: Vec<SeriesRow>) -> Report {
 }
 
 fn of(before: &Report, after: &Report) -> Comparison {
-    Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
+    Comparison::compare(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
 }
 
 fn compare(before: Vec<SeriesRow>, after: Vec<SeriesRow>) -> Result<Comparison, Incomparable> {
-    Comparison::of(["A".into(), "B".into()], [&without_steps(before), &without_steps(after)], THRESHOLD)
+    Comparison::compare(["A".into(), "B".into()], [&without_steps(before), &without_steps(after)], THRESHOLD)
 }
 
 /// Makes a rank's own time longer, both by the re-enactment and without NCCL.

@@ -23,7 +23,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    fn of(row: &SeriesRow) -> Self {
+    fn from_row(row: &SeriesRow) -> Self {
         Self {
             dimension: row.dimension.clone(),
             nranks: row.nranks,
@@ -48,11 +48,11 @@ pub struct ComparedTransfers {
 
 /// Compares rows. Returns those that are in both, worst first, and those that are in one report alone. Transfers among
 /// different numbers of ranks are not judged.
-pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransfers>, [Vec<Subject>; 2]) {
+pub(super) fn compare(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransfers>, [Vec<Subject>; 2]) {
     let joined = joined(rows);
     let compared = |[before, after]: [&SeriesRow; 2]| ComparedTransfers {
-        subject: Subject::of(after),
-        transfer: Changed::of([&before.medians_us, &after.medians_us], threshold, before.nranks == after.nranks),
+        subject: Subject::from_row(after),
+        transfer: Changed::medians([&before.medians_us, &after.medians_us], threshold, before.nranks == after.nranks),
     };
     let mut both: Vec<ComparedTransfers> = joined.both.into_iter().map(compared).collect();
     let order = |row: &ComparedTransfers| -> (ChangeVerdict, f64) {
@@ -62,7 +62,7 @@ pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransf
         let ((verdict, change), (other, than)) = (order(one), order(other));
         verdict.cmp(&other).then(change.total_cmp(&than))
     });
-    (both, joined.only.map(|rows| rows.into_iter().map(Subject::of).collect()))
+    (both, joined.only.map(|rows| rows.into_iter().map(Subject::from_row).collect()))
 }
 
 /// Rows of two reports.

@@ -10,7 +10,7 @@ use crate::analysis::series;
 use serde::{Deserialize, Serialize};
 
 /// A change below this share is none, unless the threshold is smaller still.
-pub const LEAST: f64 = 0.01;
+pub const MIN_CHANGE: f64 = 0.01;
 
 /// The verdict on a change. Its interval is the bootstrapped one of 95 %.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,8 +48,8 @@ impl ChangeVerdict {
     }
 
     /// Judges a share of change that is known not to be by chance.
-    pub(super) fn of(change: f64, threshold: f64) -> Self {
-        let least = LEAST.min(threshold);
+    pub(super) fn sure(change: f64, threshold: f64) -> Self {
+        let least = MIN_CHANGE.min(threshold);
         match change {
             change if change > threshold => Self::Worse,
             change if change < -threshold => Self::Better,
@@ -60,9 +60,9 @@ impl ChangeVerdict {
     }
 
     /// Judges a change of medians or means.
-    fn of_middles(change: &MiddleChange, threshold: f64) -> Self {
+    fn judged(change: &Changed, threshold: f64) -> Self {
         let (Some(share), Some([low, high])) = (change.change, change.interval) else { return Self::Uncertain };
-        let verdict = Self::of(share, threshold);
+        let verdict = Self::sure(share, threshold);
         if (low > 0.0 || high < 0.0) && verdict != Self::Equal {
             return verdict;
         }
@@ -87,25 +87,22 @@ pub struct Changed {
 
 impl Changed {
     /// Compares the medians of steps. Runs that are not alike have no verdict.
-    pub(super) fn of(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
+    pub(super) fn medians(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
         Self::of_middle(steps, median, threshold, are_alike)
     }
 
     /// Compares the means of steps.
-    pub(super) fn of_means(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
+    pub(super) fn means(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
         Self::of_middle(steps, mean, threshold, are_alike)
     }
 
     fn of_middle(steps: [&[f32]; 2], middle: Middle, threshold: f64, are_alike: bool) -> Self {
-        let change = middle_change(steps, middle);
-        let verdict = if are_alike { ChangeVerdict::of_middles(&change, threshold) } else { ChangeVerdict::NotJudged };
-        Self {
-            medians_us: change.middles,
-            samples: steps.map(|steps| steps.len() as u64),
-            change: change.change,
-            interval: change.interval,
-            verdict,
-        }
+        let medians_us = steps.map(|steps| middle(&mut steps.to_vec()));
+        let interval = steps.iter().all(|steps| steps.len() >= MIN_STEPS).then(|| interval(steps, middle)).flatten();
+        let samples = steps.map(|steps| steps.len() as u64);
+        let verdict = ChangeVerdict::NotJudged;
+        let changed = Self { medians_us, samples, change: change(medians_us), interval, verdict };
+        Self { verdict: if are_alike { ChangeVerdict::judged(&changed, threshold) } else { verdict }, ..changed }
     }
 
     /// Returns the change in microseconds.
@@ -123,45 +120,27 @@ impl Changed {
     /// Returns whether the change is 1 % or more and the interval leaves out 0, whatever the verdict.
     pub fn is_beyond_chance(&self) -> bool {
         let leaves_out = self.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-        leaves_out && self.change.is_some_and(|change| change.abs() >= LEAST)
+        leaves_out && self.change.is_some_and(|change| change.abs() >= MIN_CHANGE)
     }
 }
 
-/// Number of resamples.
 const RESAMPLES: usize = 2000;
 /// Resamples outside of the interval, on either side.
-const OUTSIDE: usize = RESAMPLES / 40;
+const RESAMPLES_OUTSIDE: usize = RESAMPLES / 40;
 /// Fewest steps of a report that have an interval.
-const FEWEST: usize = 5;
+const MIN_STEPS: usize = 5;
 /// A fixed seed: the same reports have the same interval.
 const SEED: u64 = 0x6e63_636c;
 
-/// A change of medians or of means, microseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct MiddleChange {
-    pub(super) middles: [f64; 2],
-    pub(super) change: Option<f64>,
-    pub(super) interval: Option<[f64; 2]>,
-}
-
 /// What stands for all steps.
-pub(super) type Middle = fn(&mut [f32]) -> f64;
+type Middle = fn(&mut [f32]) -> f64;
 
-/// The median.
-pub(super) fn median(steps: &mut [f32]) -> f64 {
+fn median(steps: &mut [f32]) -> f64 {
     series::median(steps).map_or(0.0, f64::from)
 }
 
-/// The mean.
-pub(super) fn mean(steps: &mut [f32]) -> f64 {
+fn mean(steps: &mut [f32]) -> f64 {
     steps.iter().map(|&step| f64::from(step)).sum::<f64>() / steps.len().max(1) as f64
-}
-
-/// Returns the change from the first to the second one's middles of steps.
-pub(super) fn middle_change(steps: [&[f32]; 2], middle: Middle) -> MiddleChange {
-    let middles = steps.map(|steps| middle(&mut steps.to_vec()));
-    let interval = steps.iter().all(|steps| steps.len() >= FEWEST).then(|| interval(steps, middle)).flatten();
-    MiddleChange { middles, change: change(middles), interval }
 }
 
 fn change([before, after]: [f64; 2]) -> Option<f64> {
@@ -181,18 +160,22 @@ fn interval(steps: [&[f32]; 2], middle: Middle) -> Option<[f64; 2]> {
         changes.push(change(middles)?);
     }
     changes.sort_by(f64::total_cmp);
-    Some([*changes.get(OUTSIDE)?, *changes.get(RESAMPLES - 1 - OUTSIDE)?])
+    Some([*changes.get(RESAMPLES_OUTSIDE)?, *changes.get(RESAMPLES - 1 - RESAMPLES_OUTSIDE)?])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn middle_change(steps: [&[f32]; 2], middle: Middle) -> Changed {
+        Changed::of_middle(steps, middle, 0.1, true)
+    }
+
     #[test]
     fn a_change_is_told_where_it_is_beyond_chance_and_one_percent() {
         let of = |change: f64, interval| {
-            let change = MiddleChange { middles: [1.0, 1.0 + change], change: Some(change), interval };
-            ChangeVerdict::of_middles(&change, 0.1)
+            let changed = Changed { change: Some(change), interval, ..Changed::default() };
+            ChangeVerdict::judged(&changed, 0.1)
         };
         let cases = [
             (0.2, [0.15, 0.25], ChangeVerdict::Worse),
@@ -209,19 +192,17 @@ mod tests {
         }
         assert_eq!(of(0.0, None), ChangeVerdict::Uncertain);
         // a threshold below 1 % counts
-        let small = MiddleChange { middles: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
-        assert_eq!(ChangeVerdict::of_middles(&small, 0.005), ChangeVerdict::Worse);
+        let small = Changed { change: Some(0.006), interval: Some([0.005, 0.007]), ..Changed::default() };
+        assert_eq!(ChangeVerdict::judged(&small, 0.005), ChangeVerdict::Worse);
     }
 
     #[test]
     fn equal_steps_have_an_interval_without_width() {
         let change = middle_change([&[10.0; 20], &[15.0; 30]], median);
-        assert_eq!(change, MiddleChange { middles: [10.0, 15.0], change: Some(0.5), interval: Some([0.5, 0.5]) });
+        assert_eq!((change.medians_us, change.change, change.interval), ([10.0, 15.0], Some(0.5), Some([0.5, 0.5])));
         assert_eq!(middle_change([&[10.0; 4], &[15.0; 30]], median).interval, None);
-        assert_eq!(
-            middle_change([&[0.0; 9], &[1.0; 9]], median),
-            MiddleChange { middles: [0.0, 1.0], change: None, interval: None }
-        );
+        let from_nothing = middle_change([&[0.0; 9], &[1.0; 9]], median);
+        assert_eq!((from_nothing.medians_us, from_nothing.change, from_nothing.interval), ([0.0, 1.0], None, None));
     }
 
     /// A stall in a fifth of the steps moves the mean alone.
@@ -230,7 +211,7 @@ mod tests {
         let stalling: Vec<f32> = (0..100).map(|step| if step % 5 == 0 { 110.0 } else { 10.0 }).collect();
         let change = middle_change([&[10.0; 100], &stalling], mean);
         let [low, _] = change.interval.unwrap();
-        assert!(change.middles == [10.0, 30.0] && low > 1.0, "{change:?}");
+        assert!(change.medians_us == [10.0, 30.0] && low > 1.0, "{change:?}");
         assert_eq!(middle_change([&[10.0; 100], &stalling], median).change, Some(0.0));
     }
 

@@ -56,8 +56,8 @@ impl Process {
         Boot { id: self.boot.as_deref(), host: self.host.as_deref(), time }
     }
 
-    /// Returns the ports of InfiniBand or RoCE on its machine that NCCL would take, as far as they are known. They have a
-    /// colon: the library names them as NCCL does. Other names are of network interfaces.
+    /// Returns the ports of InfiniBand or RoCE on its machine that NCCL would take, as far as they are known. They have
+    /// a colon: the library names them as NCCL does. Other names are of network interfaces.
     pub fn ports(&self) -> Vec<String> {
         let adapters = self.links.iter().flat_map(|links| &links.adapters);
         adapters.filter(|adapter| adapter.name.contains(':')).map(|adapter| adapter.name.clone()).collect()

@@ -1,12 +1,14 @@
 //! Rates of links: the user's, and those that the processes read of their machines.
 //!
-//! A communicator inside one node uses the NVLinks of its GPUs: the sum of a GPU's links, the least of its GPUs. Where a
-//! GPU has none, it uses PCIe. A communicator of several nodes uses the nodes' network adapters. The GPUs of the job on a
-//! node share them evenly, so a communicator with m of a node's g GPUs has m/g of their sum; the least of its nodes counts.
+//! A communicator inside one node uses the NVLinks of its GPUs: the sum of a GPU's links, the least of its GPUs. Where
+//! a GPU has none, it uses PCIe. A communicator of several nodes uses the nodes' network adapters. The GPUs of the job
+//! on a node share them evenly, so a communicator with m of a node's g GPUs has m/g of their sum; the least of its
+//! nodes counts.
 //!
-//! Collectives go around rings or through trees that enter and leave a node over all of its GPUs in the communicator. So
-//! their bus bandwidth may reach the communicator's share of the adapters, but no more than the NVLinks of a GPU. A send
-//! goes over its own GPU's share. Of an all-to-all of n ranks, each rank sends (n-m)/(n-1) of its bytes to other nodes.
+//! Collectives go around rings or through trees that enter and leave a node over all of its GPUs in the communicator.
+//! So their bus bandwidth may reach the communicator's share of the adapters, but no more than the NVLinks of a GPU. A
+//! send goes over its own GPU's share. Of an all-to-all of n ranks, each rank sends (n-m)/(n-1) of its bytes to other
+//! nodes.
 
 use super::{CallKind, Communicator, Job};
 use std::collections::BTreeMap;
@@ -41,7 +43,7 @@ pub struct OfMachine {
 impl Links {
     /// Adds the rates that the job's processes read of their machines.
     pub fn with_machines(mut self, job: &Job) -> Self {
-        let nodes = Nodes::of(job);
+        let nodes = Nodes::new(job);
         let rates = job.communicators.iter().filter_map(|of| Some((of.comm, nodes.rates(job, of)?)));
         self.machine = rates.collect();
         self
@@ -58,7 +60,7 @@ impl Links {
     }
 
     /// Returns the rate that a communicator's links have for calls of a kind, in GB/s (10^9 bytes per second).
-    pub fn of(&self, comm: u64, kind: CallKind) -> Option<f64> {
+    pub fn rate(&self, comm: u64, kind: CallKind) -> Option<f64> {
         let given = self.by_comm.get(&comm).copied().or(self.others).map(|gbps| gbps / BITS);
         let machine = || {
             let of = self.machine.get(&comm)?;
@@ -92,7 +94,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(job: &Job) -> Self {
+    fn new(job: &Job) -> Self {
         let mut nodes: BTreeMap<usize, Node> = BTreeMap::new();
         for gpu in &job.gpus {
             let node = nodes.entry(gpu.node).or_default();
@@ -167,8 +169,8 @@ mod tests {
     use common::hardware::nics::rates::NicRate;
     use common::links::{self, GpuLinks};
 
-    /// A job of GPUs on these nodes, with a communicator of all. A GPU has NVLinks of 450 GB/s, unless `nvlinks` is 0; a
-    /// node has two adapters of 400 Gbit/s.
+    /// A job of GPUs on these nodes, with a communicator of all. A GPU has NVLinks of 450 GB/s, unless `nvlinks` is 0;
+    /// a node has two adapters of 400 Gbit/s.
     fn job(nodes: &[usize], nvlinks: u32) -> Job {
         let adapter = |name: &str| NicRate { name: name.into(), mbit_s: 400_000 };
         let gpu = GpuLinks {
@@ -190,7 +192,7 @@ mod tests {
 
     fn rates(job: &Job) -> [Option<f64>; 3] {
         let links = Links::default().with_machines(job);
-        [CallKind::Collective, CallKind::Exchange, CallKind::AllToAll].map(|kind| links.of(7, kind))
+        [CallKind::Collective, CallKind::Exchange, CallKind::AllToAll].map(|kind| links.rate(7, kind))
     }
 
     #[test]
@@ -232,7 +234,7 @@ mod tests {
     fn the_users_rate_overrules() {
         let given = Links { by_comm: BTreeMap::from([(7, 80.0)]), ..Links::default() }.with_machines(&job(&[0, 0], 18));
         assert_eq!(
-            (given.of(7, CallKind::Collective), given.is_given(7), given.is_given(8)),
+            (given.rate(7, CallKind::Collective), given.is_given(7), given.is_given(8)),
             (Some(10.0), true, false)
         );
     }

@@ -34,6 +34,16 @@ impl Job {
         BootClocks::of(&self.processes.iter().map(Process::boot).collect::<Vec<_>>())
     }
 
+    /// Returns the place of the communicator with this id, 16 hexadecimal digits.
+    pub fn place(&self, comm: &str) -> Option<usize> {
+        self.places.get(&u64::from_str_radix(comm, 16).ok()?).copied()
+    }
+
+    /// Returns the communicator with this id, 16 hexadecimal digits.
+    pub fn communicator_named(&self, comm: &str) -> Option<&Communicator> {
+        self.communicators.get(self.place(comm)?)
+    }
+
     /// Returns the communicator with this id.
     pub fn communicator(&self, comm: u64) -> Option<&Communicator> {
         self.communicators.get(*self.places.get(&comm)?)
@@ -45,8 +55,8 @@ impl Job {
         self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
     }
 
-    /// Returns the number of a communicator's nodes: NCCL's, else that of its ranks if all were found; 0 where it is not
-    /// known.
+    /// Returns the number of a communicator's nodes: NCCL's, else that of its ranks if all were found; 0 where it is
+    /// not known.
     pub fn nodes_of(&self, communicator: &Communicator) -> i32 {
         if communicator.nnodes > 0 || !communicator.is_whole() {
             return communicator.nnodes;

@@ -51,7 +51,7 @@ impl TimedBy {
     }
 
     /// Returns the source of a name.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.text() == text)
     }
 }
@@ -87,8 +87,8 @@ pub struct RankOperation {
     pub function: NcclName,
     /// NCCL's number of a collective among those of its communicator and function; `None` for a send or receive.
     pub sequence: Option<u64>,
-    /// Number of earlier operations of the rank with the same communicator, function and number: replays of a CUDA graph
-    /// have one number. 0 for a send or receive.
+    /// Number of earlier operations of the rank with the same communicator, function and number: replays of a CUDA
+    /// graph have one number. 0 for a send or receive.
     pub replay: u32,
     /// Place in the rank's order of starts in the communicator.
     pub order: u64,
@@ -117,7 +117,8 @@ pub struct RankOperation {
     pub source: TimedBy,
     /// How long it took by its source, nanoseconds.
     pub duration: u64,
-    /// When it ran on the GPU; `None` where the begin is not known, also of operations whose duration the GPU has timed.
+    /// When it ran on the GPU; `None` where the begin is not known, also of operations whose duration the GPU has
+    /// timed.
     pub time: Option<Time>,
     /// Order of its kernel's first operation in the communicator: operations with the same one share a kernel.
     pub kernel: u64,

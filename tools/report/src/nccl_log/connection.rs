@@ -32,8 +32,8 @@ pub(super) struct Route<'a> {
 }
 
 impl<'a> Route<'a> {
-    /// Reads what stands behind `via `. `None` if it is cut.
-    pub(super) fn of(path: &'a str) -> Option<Self> {
+    /// Reads the text after `via `. `None` if it is cut.
+    pub(super) fn parse(path: &'a str) -> Option<Self> {
         let mut parts = path.trim().split('/');
         let transport = match parts.next()? {
             "P2P" => Transport::PeerToPeer,
@@ -79,10 +79,10 @@ mod tests {
             ("NET/Socket/1/Shared", "NET/Socket"),
             ("NET/AWS Libfabric/0/GDRDMA", "NET/AWS Libfabric/GDRDMA"),
         ] {
-            assert_eq!(Route::of(path).map(Route::text).as_deref(), Some(text), "{path}");
+            assert_eq!(Route::parse(path).map(Route::text).as_deref(), Some(text), "{path}");
         }
         for cut in ["", "NET", "NET/IB", "NET/IB/", "P2P/", "XYZ/0"] {
-            assert_eq!(Route::of(cut), None, "{cut}");
+            assert_eq!(Route::parse(cut), None, "{cut}");
         }
     }
 }

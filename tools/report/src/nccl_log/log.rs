@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A rank of a communicator, by its log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LoggedRank {
     /// Place of its process.
     pub process: usize,
@@ -141,9 +141,9 @@ impl NcclLog {
 }
 
 /// Most different warnings that are kept.
-const MOST: usize = 64;
+const MAX_WARNINGS: usize = 64;
 /// Longest text, letters.
-const LONGEST: usize = 200;
+const MAX_WARNING_LETTERS: usize = 200;
 
 /// The warnings of a log.
 #[derive(Debug, Default)]
@@ -155,11 +155,11 @@ pub(super) struct Warnings {
 impl Warnings {
     /// Counts a warning of a process; texts that differ in numbers are one. Returns whether there was room.
     pub(super) fn count(&mut self, process: usize, text: &str) -> bool {
-        let text: String = text.chars().take(LONGEST).collect();
+        let text: String = text.chars().take(MAX_WARNING_LETTERS).collect();
         let key: String = text.chars().filter(|letter| !letter.is_ascii_hexdigit()).collect();
         let at = match self.places.get(&key) {
             Some(at) => *at,
-            None if self.all.len() >= MOST => return false,
+            None if self.all.len() >= MAX_WARNINGS => return false,
             None => {
                 self.places.insert(key, self.all.len());
                 self.all.push(Warning { text, process, last: process, ..Warning::default() });

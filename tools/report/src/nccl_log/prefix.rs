@@ -2,15 +2,15 @@
 //! `NCCL WARN` (NCCL's `debug.cc`). A time may stand before it, and whatever a launcher puts before each line.
 //!
 //! A log's lines. They end at a line feed or a carriage return, as progress bars write them, and are no longer than
-//! [`LONGEST`]: NCCL's own lines have 1 KiB up to release 2.28, and later ones little more.
+//! [`MAX_LINE_BYTES`]: NCCL's own lines have 1 KiB up to release 2.28, and later ones little more.
 
 use memchr::{memchr2, memmem};
 use std::io::{self, BufRead};
 
-/// The words that all lines of NCCL's have behind their beginning.
+/// The words that all lines of NCCL's have after their prefix.
 const MARK: &[u8] = b"NCCL ";
 /// Longest name of a host, as of `gethostname`.
-const LONGEST_HOST: usize = 255;
+const MAX_HOST_BYTES: usize = 255;
 
 /// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn may_be_nccl(line: &[u8]) -> bool {
     memmem::find(line, MARK).is_some()
 }
 
-/// Divides a line behind its beginning.
+/// Divides a line into its prefix and its message.
 pub(super) fn divided(line: &str) -> LogLine<'_> {
     let marks = ["NCCL INFO ", "NCCL WARN "].map(|mark| line.matches(mark).count());
     let (mark, level) = match marks {
@@ -77,7 +77,7 @@ fn prefix(head: &str, level: Level) -> Option<Prefix<'_>> {
     let host = host.rsplit([']', '>', ')', '|']).next()?;
     let is_host = |host: &str| {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        (1..=LONGEST_HOST).contains(&host.len()) && host.chars().all(fits)
+        (1..=MAX_HOST_BYTES).contains(&host.len()) && host.chars().all(fits)
     };
     Some(Prefix {
         host: Some(host).filter(|host| is_host(host))?,
@@ -92,14 +92,14 @@ fn device(word: &str) -> Option<i32> {
 }
 
 /// Longest line that is read, bytes. Longer ones are passed over.
-pub(super) const LONGEST: usize = 8 << 10;
+pub(super) const MAX_LINE_BYTES: usize = 8 << 10;
 
 /// Hands each line without its end to `line`. Returns the number of lines that were too long.
 ///
 /// # Errors
 /// Those of the reader.
 pub(super) fn each(mut reader: impl BufRead, mut line: impl FnMut(&[u8])) -> io::Result<u64> {
-    let (mut kept, mut is_long, mut too_long) = (Vec::with_capacity(LONGEST), false, 0);
+    let (mut kept, mut is_long, mut too_long) = (Vec::with_capacity(MAX_LINE_BYTES), false, 0);
     loop {
         let read = reader.fill_buf()?;
         let (part, has_end) = match memchr2(b'\n', b'\r', read) {
@@ -107,7 +107,7 @@ pub(super) fn each(mut reader: impl BufRead, mut line: impl FnMut(&[u8])) -> io:
             None => (read, false),
         };
         let (taken, is_over) = (part.len() + usize::from(has_end), read.is_empty());
-        is_long |= kept.len() + part.len() > LONGEST;
+        is_long |= kept.len() + part.len() > MAX_LINE_BYTES;
         if has_end && kept.is_empty() && !is_long {
             line(part);
         } else if !is_long {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn lines_end_at_either_end_and_long_ones_are_counted() {
-        let text = [b"one\rtwo\r\nthree\n".to_vec(), vec![b'x'; LONGEST + 1], b"\nlast".to_vec()].concat();
+        let text = [b"one\rtwo\r\nthree\n".to_vec(), vec![b'x'; MAX_LINE_BYTES + 1], b"\nlast".to_vec()].concat();
         for buffer in [1, 7, 64 << 10] {
             let mut lines: Vec<String> = Vec::new();
             let reader = BufReader::with_capacity(buffer, text.as_slice());

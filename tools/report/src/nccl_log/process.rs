@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Most settings that are kept of a process; NCCL knows some 300.
-const MOST_SETTINGS: usize = 512;
+const MAX_SETTINGS: usize = 512;
 
 /// A process, by its lines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LoggedProcess {
     /// The machine's name, up to its first dot.
     pub host: Rc<str>,
@@ -33,24 +33,9 @@ pub struct LoggedProcess {
 }
 
 impl LoggedProcess {
-    pub(super) fn new(host: Rc<str>, pid: u32) -> Self {
-        Self {
-            host,
-            pid,
-            has_begin: false,
-            version: None,
-            settings: BTreeMap::new(),
-            infiniband: None,
-            has_no_infiniband: false,
-            sockets: None,
-            missing_plugin: None,
-            no_gpu_direct: None,
-        }
-    }
-
     /// Keeps a setting. Returns whether there was room.
     pub(super) fn set(&mut self, name: Rc<str>, value: Rc<str>) -> bool {
-        let has_room = self.settings.len() < MOST_SETTINGS || self.settings.contains_key(&name);
+        let has_room = self.settings.len() < MAX_SETTINGS || self.settings.contains_key(&name);
         if has_room {
             self.settings.insert(name, value);
         }
@@ -64,7 +49,7 @@ impl LoggedProcess {
 }
 
 /// Longest time that is believed, seconds: a week.
-const LONGEST: f64 = 604_800.0;
+const MAX_SECONDS: f64 = 604_800.0;
 
 /// Times of a rank's init, seconds, each with two decimals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -123,7 +108,7 @@ pub(super) fn phases(text: &str) -> Option<InitPhases> {
     let seconds = |label: &str| {
         let (_, behind) = text.split_once(label)?;
         let end = behind.find([',', ')', ' '])?;
-        behind.get(..end)?.parse().ok().filter(|seconds: &f64| seconds.abs() <= LONGEST)
+        behind.get(..end)?.parse().ok().filter(|seconds: &f64| seconds.abs() <= MAX_SECONDS)
     };
     Some(InitPhases {
         total: seconds(" total ")?,

@@ -16,12 +16,12 @@ use std::io::{self, BufRead};
 use std::rc::Rc;
 
 /// Bounds of what is kept.
-const MOST_PROCESSES: usize = 1 << 17;
-const MOST_RANKS: usize = 1 << 19;
-const MOST_CONNECTIONS: usize = 1 << 19;
-const MOST_THREADS: usize = 1 << 18;
+const MAX_PROCESSES: usize = 1 << 17;
+const MAX_RANKS: usize = 1 << 19;
+const MAX_CONNECTIONS: usize = 1 << 19;
+const MAX_THREADS: usize = 1 << 18;
 /// Communicators in which a process has one rank on one GPU, of which more are not compared.
-const MOST_ALIKE: usize = 64;
+const MAX_ALIKE: usize = 64;
 
 /// What a thread is at.
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ impl LogReader {
             }
             Message::Network(name) => {
                 let name = self.text(name)?;
-                if self.threads.len() >= MOST_THREADS {
+                if self.threads.len() >= MAX_THREADS {
                     return Err(Unkept::NoRoom);
                 }
                 let thread = self.threads.entry((place, by.tid)).or_default();
@@ -191,12 +191,12 @@ impl LogReader {
             return Err(Unkept::Broken);
         }
         let at = self.log.processes.len();
-        if at >= MOST_PROCESSES {
+        if at >= MAX_PROCESSES {
             return Err(Unkept::NoRoom);
         }
-        self.log.processes.push(LoggedProcess::new(host, by.pid));
+        self.log.processes.push(LoggedProcess { host, pid: by.pid, ..LoggedProcess::default() });
         self.processes.insert(key, at);
-        if alike.len() < MOST_ALIKE {
+        if alike.len() < MAX_ALIKE {
             alike.push(at);
         }
         Ok(at)
@@ -222,7 +222,7 @@ impl LogReader {
             // the begin may be cut off
             None => self.begun(process, line)?,
         };
-        if self.threads.len() >= MOST_THREADS {
+        if self.threads.len() >= MAX_THREADS {
             return Err(Unkept::NoRoom);
         }
         let thread = self.threads.entry((process, tid)).or_default();
@@ -238,7 +238,7 @@ impl LogReader {
     /// Keeps a rank that is met for the first time. Returns its place.
     fn begun(&mut self, process: usize, line: &InitLine) -> Result<usize, Unkept> {
         let at = self.log.ranks.len();
-        if at >= MOST_RANKS {
+        if at >= MAX_RANKS {
             return Err(Unkept::NoRoom);
         }
         let origin = match line.origin {
@@ -270,18 +270,13 @@ impl LogReader {
             rank: line.rank,
             cuda_device: line.cuda_device,
             gpu: line.gpu,
-            network: None,
-            channels: None,
-            init: None,
-            is_complete: false,
-            splits: 0,
+            ..LoggedRank::default()
         });
         self.pointers.insert((process, line.pointer), at);
         self.alike.entry((process, line.rank, line.gpu)).or_default().push(at);
         Ok(at)
     }
 
-    /// Returns the place of a communicator.
     fn communicator(&mut self, origin: Origin, nranks: u32) -> usize {
         let all = &mut self.log.communicators;
         let place = *self.communicators.entry((origin, nranks)).or_insert(all.len());
@@ -312,14 +307,14 @@ impl LogReader {
         let of = thread.or_else(|| {
             // without it, communicators may be missing
             has_begin.then_some(())?;
-            let alike = self.alike.get(&(process, rank, gpu)).filter(|alike| alike.len() <= MOST_ALIKE)?;
+            let alike = self.alike.get(&(process, rank, gpu)).filter(|alike| alike.len() <= MAX_ALIKE)?;
             let mut fitting = alike.iter().copied().filter(is_of);
             fitting.next().filter(|_| fitting.next().is_none())
         });
         let (transport, is_gpu_direct) = (route.transport, route.is_gpu_direct);
         let route = self.text(&route.text())?;
         let connection = Connection { process, of, own, peer, side, transport, route, is_gpu_direct };
-        let has_room = self.connections.len() < MOST_CONNECTIONS;
+        let has_room = self.connections.len() < MAX_CONNECTIONS;
         match self.connections.get_mut(&connection) {
             Some(channels) => *channels += 1,
             None if has_room => drop(self.connections.insert(connection, 1)),

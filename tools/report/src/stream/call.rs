@@ -79,8 +79,8 @@ pub struct Call {
     pub enqueued: i64,
     /// The same on its process' own clock.
     pub enqueued_own: u64,
-    /// When the host had launched its kernel, on its process' clock, where that is known; of an exchange, the kernel that
-    /// began first.
+    /// When the host had launched its kernel, on its process' clock, where that is known; of an exchange, the kernel
+    /// that began first.
     pub launched: Option<u64>,
     /// Source of its time.
     pub source: TimedBy,

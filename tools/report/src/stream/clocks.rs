@@ -13,7 +13,7 @@ use common::lateness::{BootClocks, Comparison, Gathered, Waits};
 use std::sync::Arc;
 
 /// Number of evenly spaced moments of a process at which its clock's error is read.
-const LOOKS: u64 = 16;
+const ERROR_READINGS: u64 = 16;
 
 /// The common clock of a job: that of the process whose machine booted first. Times are nanoseconds.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ impl CommonClock {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn of(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
+    pub fn read(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
         let mut sampling = ClockSampling::new(job);
         read_all(job.processes.len(), table, &mut [&mut sampling])?;
-        Ok(Self::by(job, sampling))
+        Ok(Self::from_sample(job, sampling))
     }
 
     /// Brings the clocks together by a sample of all operations.
-    pub fn by(job: &Job, mut sampling: ClockSampling<'_>) -> Self {
+    pub fn from_sample(job: &Job, mut sampling: ClockSampling<'_>) -> Self {
         let mut gathered = Gathered::of(sampling.arrivals());
         let ClockSampling { boots, spans, .. } = sampling;
         let by_time_of_day = ClockTree::new(&boots.links);
@@ -62,10 +62,10 @@ impl CommonClock {
     /// Returns the largest error of a process' clock over a span of its own times.
     fn error_over(&self, process: usize, [begin, end]: [u64; 2]) -> Option<u64> {
         let look = |number: u64| {
-            let time = begin.saturating_add(end.saturating_sub(begin) / LOOKS * number);
+            let time = begin.saturating_add(end.saturating_sub(begin) / ERROR_READINGS * number);
             self.tree.to_root(self.place(process), time).map(|(_, error)| error)
         };
-        (0..=LOOKS).map(look).try_fold(0, |most, error| Some(error?.max(most)))
+        (0..=ERROR_READINGS).map(look).try_fold(0, |most, error| Some(error?.max(most)))
     }
 
     fn place(&self, process: usize) -> u32 {

@@ -69,7 +69,7 @@ impl Collectives {
             // the same operation a second time
             _ => return Some(CallGroup::alone(held)),
         }
-        // a member behind `passed` was given up
+        // a member after `passed` was given up
         if member >= pending.passed {
             pending.lacking -= 1;
         }

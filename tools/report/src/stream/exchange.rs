@@ -56,7 +56,7 @@ impl Exchange {
             place,
             number,
             last: 0,
-            together: Together::of(operation),
+            together: Together::shared_by(operation),
             call,
             messages: Vec::new(),
             tags: Vec::new(),
@@ -70,7 +70,7 @@ impl Exchange {
 
     /// Returns whether an operation is a send or receive of this exchange.
     pub(super) fn has(&self, place: MatchingPlace, operation: &RankOperation) -> bool {
-        let together = Together::of(operation);
+        let together = Together::shared_by(operation);
         operation.is_message() && self.place == place && self.together == together && together != Together::Alone
     }
 
@@ -149,7 +149,7 @@ fn united(one: Time, other: Time) -> Time {
 
 /// Number of rows of a process after which nothing is added to an exchange any more. Threads of a process that enqueue
 /// at one time mix their rows; a rank's own rows follow one another.
-pub(crate) const MOST_BETWEEN: u64 = 32;
+pub(crate) const MAX_ROWS_BETWEEN: u64 = 32;
 
 /// A fact that sends and receives of one exchange have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +164,7 @@ pub(crate) enum Together {
 
 impl Together {
     /// Returns the fact that a send or receive shares with others of its exchange.
-    pub(crate) fn of(operation: &RankOperation) -> Self {
+    pub(crate) fn shared_by(operation: &RankOperation) -> Self {
         match operation.group {
             Some(group) => Self::Group(group, operation.stream),
             None if operation.alone => Self::Alone,

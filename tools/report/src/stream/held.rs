@@ -6,7 +6,6 @@ use super::call::Call;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HeldCall {
     pub(super) call: Call,
-    /// Place of its process.
     pub(super) process: usize,
     /// Number of the call among those of its GPU, in the order in which the host enqueued them.
     pub(super) number: u64,
@@ -17,7 +16,6 @@ pub(super) struct HeldCall {
 pub(super) enum Next {
     /// It lacks a call of this process.
     Read(usize),
-    /// It is decided.
     Decided(CallGroup),
 }
 
@@ -30,7 +28,7 @@ pub(super) struct CallGroup {
 }
 
 impl CallGroup {
-    /// Makes a group of a call whose partners nobody knows.
+    /// Makes a group of a call whose partners are unknown.
     pub(super) fn alone(held: HeldCall) -> Self {
         Self { calls: vec![held], is_whole: false }
     }

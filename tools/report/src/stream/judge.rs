@@ -59,7 +59,7 @@ pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item
     }
     if let Some(ComparedRanks { latest_start, .. }) = occurrence.compared {
         for part in parts {
-            // a rank whose buffered send or broadcast is over waits for nobody
+            // a rank whose buffered send or broadcast is over waits for no rank
             part.wait = part.span.map(|[start, stop]| latest_start.min(stop.max(start)) - start);
         }
     }

@@ -1,8 +1,8 @@
 //! One pass over the operations of all processes.
 //!
-//! The next row is read from the process whose call the oldest incomplete operation lacks. No clock decides that, so wrong
-//! clocks cannot make memory grow: it holds the calls between the processes' places in the order of the program. An
-//! operation that will never be complete is decided once the lacking rank has passed it, or its table has ended, or
+//! The next row is read from the process whose call the oldest incomplete operation lacks. No clock decides that, so
+//! wrong clocks cannot make memory grow: it holds the calls between the processes' places in the order of the program.
+//! An operation that will never be complete is decided once the lacking rank has passed it, or its table has ended, or
 //! more calls wait than memory should hold.
 
 use super::clocks::CommonClock;
@@ -11,7 +11,7 @@ use super::exchange::ExchangeNames;
 use super::exchanges::Exchanges;
 use super::held::{CallGroup, HeldCall, Next};
 use super::judge;
-use super::occurrence::{Listener, Occurrence, StreamCounts};
+use super::occurrence::{Listener, StreamCounts};
 use super::order::Order;
 use super::places::{MatchingPlace, Places};
 use super::reading::{TableReading, TableRow};
@@ -28,7 +28,7 @@ pub fn run(
     clocks: &CommonClock,
     listeners: &mut [&mut dyn Listener],
 ) -> Result<StreamCounts, Unreadable> {
-    let places = Places::of(job);
+    let places = Places::new(job);
     let names = ExchangeNames::new();
     let mut readings = Vec::with_capacity(job.processes.len());
     for process in 0..job.processes.len() {
@@ -103,12 +103,11 @@ impl MergedOperations<'_, '_> {
         }
     }
 
-    /// Takes in a call.
     fn add(&mut self, order: &mut Order, place: MatchingPlace, held: HeldCall) {
         self.age += 1;
         let (age, team) = (self.age, self.places.teams.get(place.communicator));
         let group = match place.member.zip(team) {
-            // nobody knows which calls of a rank that two processes claim belong to which of the others
+            // it is not known which calls of a rank that two processes claim belong to which of the others
             None => Some(CallGroup::alone(held)),
             Some((_, team)) if !held.call.messages.is_empty() => self.exchanges.add(age, team, held),
             Some((member, team)) if held.call.sequence.is_some() => self.collectives.add(age, team, member, held),
@@ -128,7 +127,6 @@ impl MergedOperations<'_, '_> {
         let mut occurrence = judge::occurrence(self.occurrences, calls, is_whole, team, &self.names);
         judge::compare(&mut occurrence, from.iter().map(|&(process, _)| process), self.clocks);
         self.occurrences += 1;
-        self.count(&occurrence);
         for listener in &mut *self.listeners {
             listener.occurrence(self.job, &occurrence);
         }
@@ -139,11 +137,5 @@ impl MergedOperations<'_, '_> {
                 }
             });
         }
-    }
-
-    fn count(&mut self, occurrence: &Occurrence) {
-        let counts = &mut self.counts;
-        *if occurrence.is_whole { &mut counts.matched } else { &mut counts.unmatched } += 1;
-        counts.compared += u64::from(occurrence.compared.is_some());
     }
 }

@@ -31,9 +31,10 @@ mod sample;
 
 pub use call::{Call, CallKind, CallTags, Message};
 pub use clocks::CommonClock;
-pub(crate) use exchange::{MOST_BETWEEN, Together};
+pub(crate) use exchange::{MAX_ROWS_BETWEEN, Together};
 pub use merge::run;
 pub use occurrence::{ComparedRanks, JudgedCall, Listener, Occurrence, RankPart, StreamCounts};
+pub(crate) use places::{MatchingPlace, Places};
 pub use sample::ClockSampling;
 
 #[cfg(test)]

@@ -80,30 +80,19 @@ impl JudgedCall {
 /// A listener to the stream.
 pub trait Listener {
     /// An occurrence was matched and compared. It comes before the calls that it judges.
-    fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
-        let _ = (job, occurrence);
-    }
+    fn occurrence(&mut self, _job: &Job, _occurrence: &Occurrence) {}
 
     /// The next call of a GPU, in the order in which its host enqueued them.
-    fn call(&mut self, job: &Job, judged: &JudgedCall) {
-        let _ = (job, judged);
-    }
+    fn call(&mut self, _job: &Job, _judged: &JudgedCall) {}
 }
 
-/// Counts of a pass over the operations of a job. Of operations, each rank's counts; of matched, unmatched and compared
-/// ones, each occurrence.
+/// Counts of a pass over the operations of a job. Of operations, each rank's counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamCounts {
     /// Operations in the tables, of all ranks.
     pub operations: u64,
     /// Operations of communicators that the job does not know. They are in no call.
     pub foreign: u64,
-    /// Occurrences with the calls of all their ranks.
-    pub matched: u64,
-    /// Occurrences that lack a rank's call.
-    pub unmatched: u64,
-    /// Occurrences whose ranks' times were compared.
-    pub compared: u64,
     /// Largest number of calls that were in memory at once.
     pub most_held: u64,
 }

@@ -4,10 +4,10 @@ use super::occurrence::JudgedCall;
 use std::collections::VecDeque;
 
 /// Most calls of one process that wait.
-const MOST_OF_PROCESS: usize = 1 << 16;
+const MAX_WAITING_OF_PROCESS: usize = 1 << 16;
 
 /// Most calls of all processes that wait.
-const MOST: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;
 
 /// The calls of a GPU that wait: for their verdict, or for a call before them.
 #[derive(Debug, Default)]
@@ -76,6 +76,6 @@ impl Order {
 
     /// Returns whether no more calls of a process should be read before older ones are decided.
     pub(super) fn is_full(&self, process: usize) -> bool {
-        self.count >= MOST || self.by_process.get(process).is_some_and(|&count| count >= MOST_OF_PROCESS)
+        self.count >= MAX_WAITING || self.by_process.get(process).is_some_and(|&count| count >= MAX_WAITING_OF_PROCESS)
     }
 }

@@ -5,15 +5,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct MatchingPlace {
+pub(crate) struct MatchingPlace {
     /// Place of the communicator in the job.
-    pub(super) communicator: usize,
+    pub(crate) communicator: usize,
     /// Rank in the communicator.
     pub(super) rank: i32,
     /// Place among the communicator's members; `None` for a rank that two processes claim.
     pub(super) member: Option<usize>,
     /// Place of the GPU in the job.
-    pub(super) gpu: usize,
+    pub(crate) gpu: usize,
 }
 
 /// The members of a communicator that have operations to match.
@@ -28,7 +28,7 @@ pub(super) struct CommunicatorMembers {
 }
 
 impl CommunicatorMembers {
-    fn of(job: &Job, communicator: &Communicator, are_all_here: bool) -> Self {
+    fn new(job: &Job, communicator: &Communicator, are_all_here: bool) -> Self {
         let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
         let members = communicator
             .members
@@ -49,12 +49,10 @@ impl CommunicatorMembers {
         guess.or_else(|| self.members.binary_search_by_key(&rank, |it| it.0).ok())
     }
 
-    /// Returns the process of the member at this place.
     pub(super) fn process(&self, member: usize) -> Option<usize> {
         self.members.get(member)?.1
     }
 
-    /// Returns the process of a rank.
     pub(super) fn process_of(&self, rank: i32) -> Option<usize> {
         self.process(self.member(rank)?)
     }
@@ -62,7 +60,7 @@ impl CommunicatorMembers {
 
 /// Where the operations of all processes belong.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(crate) struct Places {
     pub(super) teams: Vec<CommunicatorMembers>,
     /// By process: places by communicator id and rank.
     by_process: Vec<FxHashMap<(u64, i32), MatchingPlace>>,
@@ -73,10 +71,10 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn of(job: &Job) -> Self {
+    pub(crate) fn new(job: &Job) -> Self {
         let are_all_here = are_all_here(&job.processes);
         let teams: Vec<CommunicatorMembers> =
-            job.communicators.iter().map(|of| CommunicatorMembers::of(job, of, are_all_here)).collect();
+            job.communicators.iter().map(|of| CommunicatorMembers::new(job, of, are_all_here)).collect();
         let mut by_process = vec![FxHashMap::default(); job.processes.len()];
         let mut first_gpus = vec![None; job.processes.len()];
         for (gpu, of_gpu) in job.gpus.iter().enumerate() {
@@ -99,7 +97,7 @@ impl Places {
 
     /// Returns where an operation of a process belongs; `None` if the job has no such communicator, or the process no
     /// GPU.
-    pub(super) fn of_operation(&self, process: usize, comm: u64, rank: i32) -> Option<MatchingPlace> {
+    pub(crate) fn of_operation(&self, process: usize, comm: u64, rank: i32) -> Option<MatchingPlace> {
         let known = self.by_process.get(process)?.get(&(comm, rank)).copied();
         // a rank that another process is taken for, too
         known.or_else(|| {

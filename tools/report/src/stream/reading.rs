@@ -2,7 +2,7 @@
 
 use super::call::{self, Call};
 use super::clocks::CommonClock;
-use super::exchange::{Exchange, ExchangeNames, MOST_BETWEEN};
+use super::exchange::{Exchange, ExchangeNames, MAX_ROWS_BETWEEN};
 use super::held::HeldCall;
 use super::order::Order;
 use super::places::{MatchingPlace, Places};
@@ -20,7 +20,6 @@ pub(super) struct TableReading<'a> {
 
 /// A row, or the end of a table.
 pub(super) enum TableRow {
-    /// An operation.
     Operation,
     /// An operation of a communicator that the job does not know. It is in no call.
     Foreign,
@@ -60,7 +59,7 @@ impl<'a> TableReading<'a> {
         let count = self.count;
         if !self.open.is_empty() {
             self.open.iter_mut().filter(|it| !it.has(place, &row)).for_each(|exchange| exchange.meet(place, &row));
-            let is_ended = |it: &mut Exchange| it.is_ended_by(place, &row) || count - it.last > MOST_BETWEEN;
+            let is_ended = |it: &mut Exchange| it.is_ended_by(place, &row) || count - it.last > MAX_ROWS_BETWEEN;
             for exchange in self.open.extract_if(.., is_ended) {
                 each(order, exchange.place, ended(exchange, self.process, names));
             }

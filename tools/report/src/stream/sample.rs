@@ -10,13 +10,13 @@ use common::run_sums::CommunicatorRank;
 use rustc_hash::FxHashMap;
 
 /// Most arrivals of a sample, of all processes.
-const MOST: usize = 2_000_000;
+const MAX_ARRIVALS: usize = 2_000_000;
 
 /// Most operations of which one is kept.
-const MOST_LEFT_OUT: u32 = 1 << 31;
+const MAX_ONE_IN: u32 = 1 << 31;
 
 /// Added to a communicator's id for its messages, so that they are chosen apart from its collectives.
-const MESSAGES: u64 = 0x5eed;
+const MESSAGE_SALT: u64 = 0x5eed;
 
 /// The sample by which the clocks of a job are compared, as it is taken: at most 2 million of the operations with a GPU
 /// begin, the same ones of all ranks.
@@ -46,18 +46,18 @@ struct PresentProcess {
     place: usize,
     /// Its span together with the times of its operations.
     span: Option<[u64; 2]>,
-    /// The place of each rank among those of the process; `None` for ranks that are compared with nobody.
+    /// The place of each rank among those of the process; `None` for ranks that are compared with no other rank.
     ranks: FxHashMap<(u64, i32), Option<usize>>,
 }
 
 impl<'a> ClockSampling<'a> {
     /// Begins the sample of a job.
     pub fn new(job: &'a Job) -> Self {
-        Self::of_at_most(MOST, job)
+        Self::of_at_most(MAX_ARRIVALS, job)
     }
 
     fn of_at_most(most: usize, job: &'a Job) -> Self {
-        let (places, boots) = (Places::of(job), job.boot_clocks());
+        let (places, boots) = (Places::new(job), job.boot_clocks());
         let ranks = job.processes.iter().map(|_| Vec::new()).collect();
         let names = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
         let are_compared = places.teams.iter().any(|team| team.members.len() > 1);
@@ -131,7 +131,7 @@ impl RowListener for ClockSampling<'_> {
         let of_process = self.ranks.get_mut(self.present.place);
         let Some(rank) = of_process.zip(rank).and_then(|(ranks, rank)| ranks.get_mut(rank)) else { return };
         self.count += usize::from(rank.add(row, arrival, self.one_in, self.names));
-        while self.count > self.most && self.one_in < MOST_LEFT_OUT {
+        while self.count > self.most && self.one_in < MAX_ONE_IN {
             self.thin();
         }
     }
@@ -164,7 +164,7 @@ impl SampledRank {
         }
         let (own, peer) = (u64::from(rank.cast_unsigned()), sequence);
         let [from, to] = if function == send { [own, peer] } else { [peer, own] };
-        is_kept(comm ^ MESSAGES, from << 32 | to, occurrence, one_in)
+        is_kept(comm ^ MESSAGE_SALT, from << 32 | to, occurrence, one_in)
     }
 
     fn thin(&mut self, one_in: u32, names: [NcclName; 2]) {

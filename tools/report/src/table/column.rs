@@ -52,7 +52,7 @@ const KIND: TextNumbers = TextNumbers {
 };
 const SOURCE: TextNumbers = TextNumbers {
     show: |source| source_of(source).unwrap_or_default().text().into(),
-    parse: |text| TimedBy::of(text).map(of_source),
+    parse: |text| TimedBy::from_text(text).map(of_source),
 };
 
 /// The columns, in the order of the file. Times are nanoseconds of the process' clock, so their names have no unit.

@@ -3,8 +3,8 @@
 use super::track::{Beyond, HELD, Track, Turn};
 use super::window::{ComparedRank, WindowRow, compared};
 use common::status::progress::ProgressMark;
-use report::analysis::stragglers::robust::{NORMAL, median};
-use report::analysis::stragglers::rules::{Z, least};
+use report::analysis::robust::{NORMAL, median};
+use report::analysis::stragglers::rules::{MIN_Z, least};
 use std::collections::BTreeMap;
 
 /// Windows that each length has: short ones show a large excess soon, long ones a small one at last.
@@ -218,7 +218,7 @@ impl WatchedCommunicator {
 impl WatchedRank {
     /// Takes its excess in a window.
     fn take(&mut self, length: usize, it: &RankExcess, tell: &mut impl FnMut(RankNews)) {
-        let beyond = Beyond::of(it.excess, least(it.window), it.z, Z);
+        let beyond = Beyond::of(it.excess, least(it.window), it.z, MIN_Z);
         let from = self.from[length].unwrap_or_default();
         let stood = self.tracks.iter().any(|track| track.stands);
         let (lowest, rose) = (self.tracks.iter().position(|track| track.stands), self.tracks[length].rising());
@@ -231,7 +231,7 @@ impl WatchedRank {
             }
             let usual = NORMAL * self.tracks[0].recent(super::track::KEPT).abs() * it.window;
             let is_pause = it.excess > PAUSE && it.excess > OF_WINDOW * it.window && it.excess > UNUSUAL * usual;
-            if is_pause && it.z > Z && rose == 0 && !stood && self.tracks[0].is_known() {
+            if is_pause && it.z > MIN_Z && rose == 0 && !stood && self.tracks[0].is_known() {
                 self.pause = Some(RankPause { length: it.excess, from });
             }
         }

@@ -3,9 +3,9 @@
 use super::finding::LinkRate;
 use super::track::{Beyond, HELD, Track, Turn};
 use common::status::progress::LinkSum;
-use report::analysis::pairs::LEAST_EFFECT;
-use report::analysis::stragglers::robust::{median, spread};
-use report::analysis::stragglers::rules::{RANKS, UNKNOWN, Z};
+use report::analysis::pairs::MIN_EFFECT;
+use report::analysis::robust::{median, spread};
+use report::analysis::stragglers::rules::{MIN_RANKS, MIN_Z, UNKNOWN_DEVIATION};
 use std::collections::BTreeMap;
 
 /// Transfers and bytes between two looks that make a rate.
@@ -43,7 +43,7 @@ enum LinkComparison {
 impl ComparedLinks {
     /// Takes the links of a look.
     fn take(&mut self, of: &[&LinkStep]) -> LinkComparison {
-        let pairs = if of.len() < RANKS { of.iter().map(|step| step.pair).collect() } else { vec![] };
+        let pairs = if of.len() < MIN_RANKS { of.iter().map(|step| step.pair).collect() } else { vec![] };
         if self.pairs.as_ref() == Some(&pairs) {
             self.others = 0;
             return LinkComparison::AsBefore;
@@ -147,21 +147,21 @@ impl WatchedLinks {
         for step in of {
             let Some(link) = self.links.get_mut(&step.pair) else { continue };
             // of few links, each is compared with its own usual place among them: links need not be alike
-            let (usual, apart) = if of.len() >= RANKS {
+            let (usual, apart) = if of.len() >= MIN_RANKS {
                 (middle, apart)
             } else {
                 let others = of.iter().filter(|other| other.pair != step.pair).map(|other| other.rate);
                 let others = median(&mut others.collect::<Vec<f64>>());
-                (others, UNKNOWN)
+                (others, UNKNOWN_DEVIATION)
             };
             let below = usual - step.rate;
             if !link.track.stands {
                 link.usual = link.track.usual(usize::from(HELD));
             }
-            let own_usual = if of.len() < RANKS { link.usual.unwrap_or(below) } else { 0.0 };
+            let own_usual = if of.len() < MIN_RANKS { link.usual.unwrap_or(below) } else { 0.0 };
             let deficit = 1.0 - (own_usual - below).exp();
-            let z = (below - own_usual) / apart.max(link.track.deviation()).max(UNKNOWN / 2.0);
-            let beyond = match Beyond::of(deficit, LEAST_EFFECT, z, Z) {
+            let z = (below - own_usual) / apart.max(link.track.deviation()).max(UNKNOWN_DEVIATION / 2.0);
+            let beyond = match Beyond::of(deficit, MIN_EFFECT, z, MIN_Z) {
                 // it may be the rank
                 Beyond::Whole if step.is_rising => Beyond::Half,
                 beyond => beyond,

@@ -4,7 +4,7 @@ use super::communicator::{RankExcess, RankPause};
 use super::finding::WatchedProcess;
 use crate::statuses::Observed;
 use common::status::progress::ProgressMark;
-use report::analysis::pairs::LATE_RANK;
+use report::analysis::pairs::MIN_LATE_SHARE;
 
 /// Nanoseconds for which a missing file may come back.
 const LATE: u64 = 10_000_000_000;
@@ -81,7 +81,7 @@ impl Place {
     /// Returns whether its own time is known to be about as its peers'. Over sockets, a rank that came late sent more slowly
     /// (docs/gpu-test.md), so of others nothing tells a slow link from a slow rank.
     pub(super) fn is_as_peers(&self) -> bool {
-        self.is_compared && self.recent.is_some_and(|share| share < LATE_RANK) && self.standing.is_empty()
+        self.is_compared && self.recent.is_some_and(|share| share < MIN_LATE_SHARE) && self.standing.is_empty()
     }
 
     /// Returns the excess that says most: that with the most peers.

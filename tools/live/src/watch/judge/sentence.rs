@@ -3,7 +3,7 @@
 use super::finding::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchedProcess};
 use super::hang::{HangChange, HangNews};
 use common::origin::wall_clock;
-use report::analysis::stragglers::rules::RANKS;
+use report::analysis::stragglers::rules::MIN_RANKS;
 
 /// How the sentences of a hang and of ends begin.
 const HANGS: &str = "the job hangs: ";
@@ -40,7 +40,7 @@ pub(super) fn of(change: FindingChange, subject: &FindingSubject) -> String {
                 let [rate, usual] = [it.rate, it.usual].map(|rate| rate / 1e9);
                 let usual = match it.links {
                     1 => format!("its usual {usual:.2} GB/s beside the other link {kind}"),
-                    links if links + 1 < RANKS => format!("its usual {usual:.2} GB/s beside {links} links {kind}"),
+                    links if links + 1 < MIN_RANKS => format!("its usual {usual:.2} GB/s beside {links} links {kind}"),
                     links => format!("the {usual:.2} GB/s of {links} links {kind}"),
                 };
                 format!(": {rate:.2} GB/s, {share:.0} % below {usual}")

@@ -8,7 +8,7 @@ use super::job::WatchedJob;
 use super::link::LinkNews;
 use super::place::{Place, PlaceSince};
 use super::sentence::{self, text_of};
-use report::analysis::stragglers::rules::{OF_NODE, SHARE};
+use report::analysis::stragglers::rules::{MIN_EXCESS_SHARE, MIN_NODE_SHARE};
 use std::collections::BTreeMap;
 
 /// Looks for which a rank waits for others of its node that may be about to stand out with it.
@@ -44,9 +44,11 @@ impl WatchedJob {
             let all = places.len();
             let out = places.iter().filter(|place| !place.standing.is_empty()).count();
             let was = self.slow_nodes.contains(&node);
-            let is_slow = |place: &&&mut Place| !place.standing.is_empty() || place.recent.is_some_and(|it| it > SHARE);
+            let is_slow = |place: &&&mut Place| {
+                !place.standing.is_empty() || place.recent.is_some_and(|it| it > MIN_EXCESS_SHARE)
+            };
             let slow = places.iter().filter(is_slow).count() as f64;
-            let is_most = nodes > 1 && all > 1 && slow >= OF_NODE * all as f64;
+            let is_most = nodes > 1 && all > 1 && slow >= MIN_NODE_SHARE * all as f64;
             let is = out * 2 >= all && (was || is_most && out > 1);
             if is != was {
                 said.push(of_node(&places, is));
@@ -127,7 +129,7 @@ fn of_rank(place: &mut Place, waits: bool) -> Option<(FindingChange, FindingSubj
         return None;
     }
     // what has gone while it waited, or since the windows that have shown it, is not said
-    let has_gone = place.strongest().is_some_and(|(_, excess)| excess.share() <= SHARE);
+    let has_gone = place.strongest().is_some_and(|(_, excess)| excess.share() <= MIN_EXCESS_SHARE);
     if stands && (has_gone || place.standing.iter().all(|standing| standing.is_falling)) {
         return None;
     }

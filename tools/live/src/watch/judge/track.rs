@@ -1,6 +1,6 @@
 //! The newest values of somebody who is compared with others, and whether he stands out.
 
-use report::analysis::stragglers::robust::{NORMAL, median};
+use report::analysis::robust::{NORMAL, median};
 
 /// Values that are kept, the newest ones.
 pub(super) const KEPT: usize = 16;

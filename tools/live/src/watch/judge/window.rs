@@ -1,8 +1,10 @@
 //! A window: the work between two marks of equal numbers, of the ranks that run the same program in it.
 
 use common::status::progress::ProgressMark;
-use report::analysis::stragglers::robust::{median, spread};
-use report::analysis::stragglers::rules::{OF_FEW, RANKS, SHARE, UNKNOWN, Z};
+use report::analysis::robust::{median, spread};
+use report::analysis::stragglers::rules::{
+    MIN_DEVIATION_OF_FEW, MIN_EXCESS_SHARE, MIN_RANKS, MIN_Z, UNKNOWN_DEVIATION,
+};
 
 /// Operations by which ranks of one program may differ: those of other communicators end at about the same time.
 const FEW_OPERATIONS: u64 = 2;
@@ -84,14 +86,14 @@ fn of_peers(rows: &[WindowRow], length: f64) -> Vec<ComparedRank> {
     let mut sorted: Vec<f64> = rows.iter().map(|row| row.own).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let excess: Vec<f64> = rows.iter().map(|row| row.own - median_without(&sorted, row.own)).collect();
-    let of_all = (rows.len() >= RANKS).then(|| deviation(&sorted, length));
+    let of_all = (rows.len() >= MIN_RANKS).then(|| deviation(&sorted, length));
     let each = rows.iter().zip(excess).map(|(row, excess)| {
         let deviation = of_all.unwrap_or_else(|| match rows.len() {
-            2 => UNKNOWN * row.own,
+            2 => UNKNOWN_DEVIATION * row.own,
             _ => {
                 let others = rows.iter().filter(|other| other.rank != row.rank).map(|other| other.own);
                 let [_, of_others] = spread(&others.collect::<Vec<f64>>());
-                of_others.max(OF_FEW * row.own)
+                of_others.max(MIN_DEVIATION_OF_FEW * row.own)
             }
         });
         ComparedRank { rank: row.rank, own: row.own, excess, deviation, peers: rows.len() - 1 }
@@ -116,7 +118,7 @@ fn deviation(sorted: &[f64], length: f64) -> f64 {
         let (fast, slow) = sorted.split_at(fast);
         let ([of_fast, in_fast], [of_slow, in_slow]) = (spread(fast), spread(slow));
         let within = in_fast.max(in_slow);
-        (of_slow - of_fast > (Z * within).max(SHARE * length)).then_some(within)
+        (of_slow - of_fast > (MIN_Z * within).max(MIN_EXCESS_SHARE * length)).then_some(within)
     };
     let count = sorted.len();
     if !count.is_multiple_of(2) && count < UNEQUAL {

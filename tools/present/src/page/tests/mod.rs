@@ -245,7 +245,7 @@ fn a_long_list_of_members_is_shortened_between_two() {
 #[test]
 fn of_a_tag_for_each_step_the_first_rows_are_on_the_page() {
     let row = |tag: String| TaggedOperations { tag, operations: 1, bytes: 8, ..TaggedOperations::default() };
-    let tags = (0..Tags::MOST).map(|step| format!("tag{step:04}")).chain([Tags::OTHERS.to_owned()]);
+    let tags = (0..Tags::MAX_ROWS).map(|step| format!("tag{step:04}")).chain([Tags::OTHERS.to_owned()]);
     let report = Report { tags: Part::Known(Tags { rows: tags.map(row).collect() }), ..sample(2) };
     let page = html(&report);
     assert_eq!(page.matches(">tag0").count(), 64);

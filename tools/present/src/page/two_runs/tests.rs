@@ -8,7 +8,7 @@ use report::compare::{Comparison, THRESHOLD};
 use roxmltree::{Document, ParsingOptions};
 
 fn page(before: &Report, after: &Report) -> String {
-    let mut comparison = Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap();
+    let mut comparison = Comparison::compare(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap();
     comparison.answer = sentences::two_runs::answer(&comparison);
     two_runs(&comparison)
 }

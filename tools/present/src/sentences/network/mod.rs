@@ -9,7 +9,7 @@ use crate::names::ReportNames;
 use crate::units::{count, counted, rate, share, sizes, time};
 use pairs::{NAMED, more, pairs, subject};
 pub(crate) use pairs::{of_late_ranks, slow_part};
-use report::analysis::speed::shape::{LARGE, size};
+use report::analysis::speed::shape::{MIN_LARGE_BYTES, size};
 use report::analysis::verdict::{NetworkVerdict, heaviest, of_expected};
 use report::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, Speed, SpeedRow, Verdicted};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn network(report: &Report) -> String {
 
 /// Returns the answer with its verdict.
 pub(super) fn answer(report: &Report) -> Verdicted {
-    let judged = NetworkVerdict::of(report);
+    let judged = NetworkVerdict::judge(report);
     let names = ReportNames::of(report);
     let why = judged.part.map(|part| subject(part, &names));
     let why = why.or_else(|| judged.communicator.map(|slow| of(slow, &names))).unwrap_or_default();
@@ -114,7 +114,7 @@ fn forced(speed: &Speed) -> String {
 
 /// Says that there is no rate of a large operation.
 fn no_large(rows: &[SpeedRow]) -> String {
-    let are_large = rows.iter().any(|row| size(row) >= LARGE);
+    let are_large = rows.iter().any(|row| size(row) >= MIN_LARGE_BYTES);
     let most = rows.iter().filter(|row| row.median_us.is_some()).max_by_key(|row| row.compared);
     match most {
         _ if are_large => "Not known: no operation of 1 MiB or more has a bus bandwidth.".into(),

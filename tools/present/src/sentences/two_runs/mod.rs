@@ -8,7 +8,7 @@ pub(crate) use ranks::{own_time, percent, range};
 
 use super::super::units::{counted, number, round, share, sizes, time};
 use report::answer::Part;
-use report::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, LEAST, Subject};
+use report::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, MIN_CHANGE, Subject};
 
 /// Returns the answer, for [`Comparison::answer`]: in what the runs differ, the change of the step, and what is worse.
 pub fn answer(comparison: &Comparison) -> String {
@@ -32,7 +32,7 @@ pub(crate) fn facts(runs: &[ComparedRun; 2]) -> Vec<String> {
         facts.push(format!("NCCL {}, before {}", after.nccl.join(" and "), before.nccl.join(" and ")));
     }
     if let (Some(before), Some(after)) = (before.operations, after.operations)
-        && (after / before - 1.0).abs() > LEAST
+        && (after / before - 1.0).abs() > MIN_CHANGE
     {
         facts.push(format!("{} operations of a rank in a step, before {}", number(after), number(before)));
     }

@@ -3,7 +3,7 @@
 use super::super::super::units::{count, share, time};
 use super::super::early::capital;
 use report::answer::Part;
-use report::compare::{ChangeVerdict, Comparison, LEAST, OwnTime, RankChanged, StandingOut};
+use report::compare::{ChangeVerdict, Comparison, MIN_CHANGE, OwnTime, RankChanged, StandingOut};
 use std::collections::BTreeSet;
 
 /// Returns the names of ranks and groups that are worse.
@@ -74,7 +74,7 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut sentences = vec![];
     match &comparison.ranks {
         Part::Known(ranks) => {
-            if ranks.change.abs() >= LEAST {
+            if ranks.change.abs() >= MIN_CHANGE {
                 let size = share(ranks.change.abs());
                 let time = capital(own_time(ranks.time));
                 sentences.push(format!("{time} of the ranks {} by {size} in the median.", went(ranks.change)));
@@ -119,7 +119,7 @@ pub(crate) fn own_time(time: OwnTime) -> &'static str {
 fn own(group: &ChangedRanks, time_of: &str) -> String {
     let [before, after] = group.own_us;
     let others = match group.others {
-        others if others.abs() < LEAST => "that of the others did not change".to_owned(),
+        others if others.abs() < MIN_CHANGE => "that of the others did not change".to_owned(),
         others => format!("that of the others {} by {}", went(others), share(others.abs())),
     };
     let whose = if group.name.starts_with("all ") { "their" } else { "its" };

@@ -6,7 +6,7 @@ use report::answer::Report;
 use report::compare::THRESHOLD;
 
 fn compared(before: &Report, after: &Report) -> Comparison {
-    Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
+    Comparison::compare(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
 }
 
 fn said(before: &Report, after: &Report) -> String {

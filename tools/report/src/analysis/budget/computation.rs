@@ -13,7 +13,7 @@ pub(super) struct Computation {
 impl Computation {
     /// Returns the kernels of each GPU. A process with several GPUs does not say which of them a kernel ran on, so its
     /// kernels count for none.
-    pub(super) fn of(job: &Job, kernels: Option<Kernels>, common: &dyn Fn(usize, u64) -> i64) -> Vec<Self> {
+    pub(super) fn by_gpu(job: &Job, kernels: Option<Kernels>, common: &dyn Fn(usize, u64) -> i64) -> Vec<Self> {
         let mut by_process: Vec<Arc<[[i64; 2]]>> = vec![];
         for (process, own) in kernels.unwrap_or_default().by_process.into_iter().enumerate() {
             by_process.push(own.into_iter().map(|times| times.map(|time| common(process, time))).collect());

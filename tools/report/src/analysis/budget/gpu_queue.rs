@@ -5,14 +5,13 @@
 //! on.
 
 use super::computation::Computation;
-use super::reach::{self, Reach, Spent};
-use super::sweep::{Doing, GpuStretch, Sweep};
+use super::sweep::{Doing, GpuStretch, Reach, Spent, Sweep, divide};
 use crate::analysis::steps::StepEvent;
 use crate::answer::GpuBudget;
 use std::collections::VecDeque;
 
 /// Calls and events that wait.
-const WAITING: usize = 128;
+const MAX_WAITING: usize = 128;
 
 /// What leaves the queue.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +87,7 @@ impl GpuQueue {
     fn enter(&mut self, at: i64, what: QueueChange, ended: &mut Vec<EndedGpuStep>) {
         let place = self.queue.iter().rposition(|(other, _)| *other <= at).map_or(0, |place| place + 1);
         self.queue.insert(place, (at, what));
-        if self.queue.len() > WAITING {
+        if self.queue.len() > MAX_WAITING {
             self.leave(ended);
         }
     }
@@ -106,10 +105,10 @@ impl GpuQueue {
         let Some((at, what)) = self.queue.pop_front() else { return };
         match what {
             QueueChange::Call { waits_until, stop, dimension } => {
-                if at < self.sweep.at() {
+                if at < self.sweep.at {
                     self.late += 1;
                 }
-                if stop <= self.sweep.at() {
+                if stop <= self.sweep.at {
                     return;
                 }
                 self.go(at);
@@ -126,7 +125,7 @@ impl GpuQueue {
         let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
         self.go(at);
         // an event that came too late for its time is one of the present place
-        let at = at.max(self.sweep.at());
+        let at = at.max(self.sweep.at);
         let is_complete = matches!(event, StepEvent::Complete(..));
         if let Some(open) = &mut self.open {
             open.length = at - open.begin;
@@ -149,7 +148,7 @@ impl GpuQueue {
         let (computation, reaches, open) = (&mut self.computation, &self.reaches, &mut self.open);
         self.sweep.go(to, |stretch| {
             if let Some(open) = open {
-                let computed = reach::divide(reaches, stretch, computation, &mut open.dimensions);
+                let computed = divide(reaches, stretch, computation, &mut open.dimensions);
                 open.add(stretch, computed);
             }
         });
@@ -230,7 +229,7 @@ mod tests {
         );
     }
 
-    /// The last call of a step may end behind the next step's begin: the next step is not complete by that.
+    /// The last call of a step may end after the next step's begin: the next step is not complete by that.
     #[test]
     fn a_step_is_complete_by_its_own_calls() {
         let (mut queue, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);

@@ -5,7 +5,7 @@ use super::sums::GpuSums;
 use std::collections::BTreeMap;
 
 /// Most steps whose budgets are kept.
-const MOST: usize = if cfg!(test) { 4 } else { 64 };
+const MAX_STEPS_KEPT: usize = if cfg!(test) { 4 } else { 64 };
 
 /// A step's budgets by GPU.
 #[derive(Debug, Default)]
@@ -31,18 +31,18 @@ impl Longest {
         }
         let of = self.steps.entry(step).or_default();
         of.longest = of.longest.max(budget.total_ns);
-        of.gpus.push((gpu, GpuSums::of(ended)));
-        if self.steps.len() > 2 * MOST {
+        of.gpus.push((gpu, GpuSums::from_step(ended)));
+        if self.steps.len() > 2 * MAX_STEPS_KEPT {
             let mut lengths: Vec<u64> = self.steps.values().map(|step| step.longest).collect();
             lengths.sort_unstable_by(|one, other| other.cmp(one));
-            self.least = lengths.get(MOST).copied().unwrap_or(0);
+            self.least = lengths.get(MAX_STEPS_KEPT).copied().unwrap_or(0);
             let least = self.least;
             self.steps.retain(|_, step| step.longest > least);
         }
     }
 
     /// Returns the budgets of a step of this many GPUs; `None` if some of them were not kept.
-    pub(super) fn of(&self, step: u64, gpus: usize) -> Option<&[(usize, GpuSums)]> {
+    pub(super) fn step(&self, step: u64, gpus: usize) -> Option<&[(usize, GpuSums)]> {
         self.steps.get(&step).map(|step| &step.gpus[..]).filter(|known| known.len() == gpus)
     }
 }
@@ -63,8 +63,8 @@ mod tests {
             let length = if step % 400 == 300 { 5_000 } else { 1_000 + step % 7 };
             (0..2).for_each(|gpu| longest.add(gpu, step, &ended(length)));
         }
-        assert_eq!(longest.of(300, 2).map(<[_]>::len), Some(2));
-        assert_eq!(longest.of(700, 2).map(<[_]>::len), Some(2));
-        assert!(longest.of(0, 2).is_none() && longest.steps.len() <= 2 * MOST);
+        assert_eq!(longest.step(300, 2).map(<[_]>::len), Some(2));
+        assert_eq!(longest.step(700, 2).map(<[_]>::len), Some(2));
+        assert!(longest.step(0, 2).is_none() && longest.steps.len() <= 2 * MAX_STEPS_KEPT);
     }
 }

@@ -1,12 +1,9 @@
 //! Where the time of a step goes: waiting, transferring, computing, nothing. The parts are disjoint, in whole
 //! nanoseconds, and add up to the steps' length.
 
-mod breakdown;
-mod calls;
 mod computation;
 mod gpu_queue;
 mod longest;
-mod reach;
 mod shares;
 mod sums;
 mod sweep;
@@ -16,16 +13,15 @@ mod tests;
 pub(crate) use gpu_queue::EndedGpuStep;
 
 use crate::analysis::dimension::Dimensions;
-use crate::analysis::factor::{factors, moved};
+use crate::analysis::fold::Merge;
 use crate::analysis::steps::StepEvent;
 use crate::answer::{Budget, GpuBudget, Part};
 use crate::job::{Job, Kernels, Links};
-use crate::stream::{Call, JudgedCall};
-use calls::DimensionCalls;
+use crate::stream::JudgedCall;
 use computation::Computation;
 use gpu_queue::GpuQueue;
 use longest::Longest;
-use shares::{CountedCall, DimensionShares};
+use shares::DimensionShares;
 use sums::GpuSums;
 
 /// Sums of a GPU's steps.
@@ -43,10 +39,9 @@ pub(crate) struct Budgets {
     queues: Vec<GpuQueue>,
     totals: Vec<Total>,
     shares: DimensionShares,
-    calls_of: DimensionCalls,
     longest: Longest,
     links: Links,
-    /// Calls in steps behind the warm-up, and those with a GPU time.
+    /// Calls in steps after the warm-up, and those with a GPU time.
     calls: u64,
     timed: u64,
     /// Durations of the calls that the GPU has timed and that have no begin, nanoseconds.
@@ -65,13 +60,12 @@ impl Budgets {
         kernels: Option<Kernels>,
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
-        let computations = Computation::of(job, kernels, common);
-        let queue = |computation| GpuQueue::new(dimensions.distinct().len(), computation);
+        let computations = Computation::by_gpu(job, kernels, common);
+        let queue = |computation| GpuQueue::new(dimensions.distinct.len(), computation);
         Self {
             queues: computations.into_iter().map(queue).collect(),
             totals: vec![Total::default(); job.gpus.len()],
             shares: DimensionShares::default(),
-            calls_of: DimensionCalls::default(),
             longest: Longest::default(),
             links: links.clone(),
             calls: 0,
@@ -99,15 +93,7 @@ impl Budgets {
             if part.span.is_none() && call.source.is_gpu() && !call.is_fused {
                 self.unplaced_ns = self.unplaced_ns.saturating_add(call.duration);
             }
-            let communicator = job.communicators.get(call.communicator);
-            let rated = communicator.and_then(|of| self.links.of(of.comm, call.kind).zip(bus_bytes(call, of.nranks)));
-            let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
-            // GB/s are bytes per nanosecond
-            let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
-            if let Some(of) = communicator {
-                self.calls_of.call(judged, dimension, of, &self.links);
-            }
-            self.shares.call(step, dimension, CountedCall { bytes: call.bytes, is_timed, is_compared, at_full_rate });
+            self.shares.call(job, &self.links, judged, step, dimension);
         }
         if let (Some(span), Some(queue)) = (part.span, self.queues.get_mut(call.gpu)) {
             queue.call(span, part.wait, dimension, &mut self.ended);
@@ -162,7 +148,7 @@ impl Budgets {
         let known: Vec<_> = paused
             .iter()
             .filter(|&&step| of_steps && step < steps)
-            .filter_map(|&step| self.longest.of(step, has_steps))
+            .filter_map(|&step| self.longest.step(step, has_steps))
             .collect();
         // the sums need steps without a pause to be left
         let known = if (known.len() as u64) < steps { known } else { vec![] };
@@ -170,11 +156,11 @@ impl Budgets {
             sums[*gpu].take(of_step);
         }
         let has_kernels = |gpu: usize| self.queues.get(gpu).is_some_and(|queue| queue.computation.is_known());
-        let breakdown = breakdown::of(&sums, dimensions.distinct(), &has_kernels);
+        let breakdown = sums::breakdown(&sums, &dimensions.distinct, &has_kernels);
         let gpus: Vec<GpuBudget> = sums.into_iter().map(|of_gpu| of_gpu.times).collect();
         let left_out = known.len() as u64;
         let mut whole = GpuBudget::default();
-        gpus.iter().for_each(|gpu| whole.add(gpu));
+        gpus.iter().for_each(|gpu| whole.merge(*gpu));
         let known = || self.queues.iter().zip(&gpus).filter(|(queue, _)| queue.computation.is_known());
         let in_nccl: u64 = known().map(|(_, gpu)| gpu.waiting_ns + gpu.transferring_ns + gpu.overlapped_ns).sum();
         let overlapped: u64 = known().map(|(_, gpu)| gpu.overlapped_ns).sum();
@@ -186,7 +172,7 @@ impl Budgets {
             with_kernels: with > 0,
             overlap: (in_nccl > 0).then(|| overlapped as f64 / in_nccl as f64),
             computed: (self.with_kernels > 0).then(|| self.computed as f64 / self.with_kernels as f64),
-            dimensions: self.shares.answer(dimensions, steps, has_links, &self.calls_of),
+            dimensions: self.shares.answer(dimensions, steps, has_links),
             breakdown,
             timed: timed as f64 / self.calls.max(1) as f64,
             unplaced_us: self.unplaced_ns as f64
@@ -214,13 +200,6 @@ impl Budgets {
         }
         (Part::Known(budget), notes)
     }
-}
-
-/// Returns the bytes on the bus. A broadcast and a reduce have nccl-tests' factor 1: they have no bandwidth of their own,
-/// because some ranks leave early, but their bytes use the link.
-fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
-    let early = || matches!(call.function.text().as_str(), "Broadcast" | "Reduce").then_some(1.0);
-    factors(call.kind, call.function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
 }
 
 fn counted_steps(steps: u64) -> String {

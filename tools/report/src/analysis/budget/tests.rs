@@ -1,10 +1,9 @@
 //! The breakdown of a GPU's time against a count of every instant.
 
-use super::breakdown;
 use super::computation::Computation;
 use super::gpu_queue::{EndedGpuStep, GpuQueue};
-use super::reach::Spent;
-use super::sums::GpuSums;
+use super::sums::{self, GpuSums};
+use super::sweep::Spent;
 use crate::analysis::steps::StepEvent;
 use crate::answer::{Dimension, Origin};
 
@@ -112,7 +111,7 @@ fn dimensions_of_one_name_are_one_and_have_an_order() {
         dimension("CP", Origin::Name),
     ];
     let sums = |exposed: [u64; 6]| GpuSums { exposed: exposed.to_vec(), ..GpuSums::default() };
-    let found = breakdown::of(&[sums([1, 2, 4, 8, 16, 0]), GpuSums::default()], &distinct, &|gpu| gpu == 0);
+    let found = sums::breakdown(&[sums([1, 2, 4, 8, 16, 0]), GpuSums::default()], &distinct, &|gpu| gpu == 0);
     assert_eq!(found.dimensions, ["DP", "TP", "mine", "unknown"]);
     assert_eq!((found.gpus[0].has_kernels, &found.gpus[0].exposed_ns[..]), (true, &[8, 20, 2, 1][..]));
     assert_eq!((found.gpus[1].has_kernels, &found.gpus[1].exposed_ns[..]), (false, &[0; 4][..]));

@@ -21,14 +21,14 @@ use profile::Profile;
 pub use spans::StepBegins;
 
 /// Length of a pause, as a part of another one of these seconds, from which on both may have one cause.
-const ALIKE_PAUSES: f64 = 0.5;
+const MIN_ALIKE_LENGTH: f64 = 0.5;
 
-/// The causes of ranks that stand out and of pauses, from the conditions of one process after the other.
+/// The causes of ranks that are outliers and of pauses, from the conditions of one process after the other.
 #[derive(Debug)]
 pub struct Explanation<'a> {
     begins: &'a StepBegins,
     stragglers: &'a mut Stragglers,
-    /// The times in which ranks stand out, each once, with the rates of each GPU in it.
+    /// The times in which ranks are outliers, each once, with the rates of each GPU in it.
     windows: Vec<([i64; 2], Vec<Option<Profile>>)>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Explanation<'a> {
         for (place, gpu) in job.gpus.iter().enumerate().filter(|(_, gpu)| gpu.process == process) {
             for (time, profiles) in &mut self.windows {
                 if let Some(profile) = profiles.get_mut(place) {
-                    *profile = Profile::of(&rows.inside(gpu.index, *time));
+                    *profile = Profile::over(&rows.inside(gpu.index, *time));
                 }
             }
             let own = self.stragglers.events.iter().filter(|event| event.gpu == place);
@@ -57,14 +57,14 @@ impl<'a> Explanation<'a> {
                 continue;
             }
             let all_us = pauses.iter().map(|(_, us)| us).sum();
-            let all = self.begins.from(0).and_then(|time| Profile::of(&rows.inside(gpu.index, time)));
+            let all = self.begins.from(0).and_then(|time| Profile::over(&rows.inside(gpu.index, time)));
             for event in self.stragglers.events.iter_mut().filter(|event| event.gpu == place) {
                 let Some(time) = self.begins.around(event.step) else { continue };
-                let [then, usual] = rows.apart(gpu.index, time).map(|rows| Profile::of(&rows));
+                let [then, usual] = rows.apart(gpu.index, time).map(|rows| Profile::over(&rows));
                 let Some((then, [begin, end])) = then.zip(rows.touching(time)) else { continue };
                 // of a second with several pauses, nothing says which one a condition belongs to
                 let is_alike = |(time, us): &&([i64; 2], f64)| {
-                    time[0] < end && time[1] > begin && *us >= ALIKE_PAUSES * event.excess_us
+                    time[0] < end && time[1] > begin && *us >= MIN_ALIKE_LENGTH * event.excess_us
                 };
                 let alike_us = pauses.iter().filter(is_alike).map(|(_, us)| us).sum();
                 let is_stop = |all: &Profile| is_stop([&then, all], event.excess_us, [alike_us, all_us]);
@@ -76,7 +76,7 @@ impl<'a> Explanation<'a> {
         }
     }
 
-    /// Adds the causes of ranks that stand out.
+    /// Adds the causes of ranks that are outliers.
     pub fn finish(self) {
         let Stragglers { found, ranks, step_us, .. } = self.stragglers;
         let gpus_of = |are: &dyn Fn(&&Straggler) -> bool| -> Vec<usize> {
@@ -99,8 +99,8 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU. Of the
-/// GPUs that stand out, some do always: where no others are left, those that pause now and then are like the others.
+/// Returns the GPUs that some are compared with: those of their group that are not outliers. `groups` is by GPU. Of the
+/// GPUs that are outliers, some do always: where no others are left, those that pause now and then are like the others.
 fn peers(gpus: &[usize], groups: &[u64], [out, always]: [&[usize]; 2], all: usize) -> Vec<usize> {
     let group = gpus.first().and_then(|&gpu| groups.get(gpu));
     let others = |out: &[usize]| -> Vec<usize> {
@@ -123,7 +123,7 @@ fn has_known(own: &Profile, straggler: &Straggler) -> bool {
     }
 }
 
-/// Returns the time in which a rank stands out, on the common clock.
+/// Returns the time in which a rank is an outlier, on the common clock.
 fn window(straggler: &Straggler, begins: &StepBegins) -> Option<[i64; 2]> {
     let first = match straggler.when {
         CostsWhen::Since(step) | CostsWhen::Steps { from: step, .. } => step,

@@ -3,9 +3,9 @@
 use crate::stream::Call;
 
 /// Most steps that are kept; later ones have no time.
-const MOST: usize = 1 << 22;
+const MAX_STEPS: usize = 1 << 22;
 
-/// The begin of each step behind the warm-up: the earliest enqueue of its calls on any GPU.
+/// The begin of each step after the warm-up: the earliest enqueue of its calls on any GPU.
 #[derive(Debug, Default)]
 pub struct StepBegins {
     begins: Vec<i64>,
@@ -14,9 +14,10 @@ pub struct StepBegins {
 }
 
 impl StepBegins {
-    /// Takes in a call with its step.
     pub(crate) fn call(&mut self, call: &Call, step: Option<u64>) {
-        let Some(step) = step.and_then(|step| usize::try_from(step).ok()).filter(|&step| step < MOST) else { return };
+        let Some(step) = step.and_then(|step| usize::try_from(step).ok()).filter(|&step| step < MAX_STEPS) else {
+            return;
+        };
         if step >= self.begins.len() {
             self.begins.resize(step + 1, i64::MAX);
         }
@@ -30,8 +31,8 @@ impl StepBegins {
         (begin < self.last).then_some([begin, self.last])
     }
 
-    /// Returns the time of a step, with the end of the step before, since a rank that pauses behind its last call is late in
-    /// the next step.
+    /// Returns the time of a step, with the end of the step before, since a rank that pauses after its last call is
+    /// late in the next step.
     pub(super) fn around(&self, step: u64) -> Option<[i64; 2]> {
         let step = usize::try_from(step).ok()?;
         let own = *self.begins.get(step).filter(|&&begin| begin < i64::MAX)?;

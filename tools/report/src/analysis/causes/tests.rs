@@ -36,11 +36,11 @@ fn rows(host: HostCondition, gpu: GpuRow) -> Vec<ConditionRow> {
 }
 
 fn placed(rows: Vec<ConditionRow>) -> ProcessRows {
-    ProcessRows::of(rows, 1, |own| i64::try_from(own).unwrap())
+    ProcessRows::place(rows, 1, |own| i64::try_from(own).unwrap())
 }
 
 fn profile((host, gpu): (HostCondition, GpuRow)) -> Profile {
-    Profile::of(&placed(rows(host, gpu)).all(0)).unwrap()
+    Profile::over(&placed(rows(host, gpu)).all(0)).unwrap()
 }
 
 /// Returns the causes of a rank that takes 2 of 10 ms longer than seven peers.
@@ -143,7 +143,7 @@ fn a_pause_has_the_condition_of_its_seconds() {
         let mut host = quiet;
         change(&mut host);
         let row = ConditionRow { until: SECOND as u64, length_us: 1_000_000, host, gpus: vec![] };
-        cause_of_pause(&Profile::of(&placed(vec![row]).all(0)).unwrap(), &before, 50_000.0, alike_us)
+        cause_of_pause(&Profile::over(&placed(vec![row]).all(0)).unwrap(), &before, 50_000.0, alike_us)
     };
     assert_eq!(cause(50_000.0, &|_| {}), None);
     assert_eq!(cause(50_000.0, &|it| it.stopped_us = Some(49_000)), Some(CauseKind::Stopped));
@@ -162,7 +162,7 @@ fn pauses_of_a_rank_that_is_stopped_again_and_again_are_its_stops() {
             host: HostCondition { stopped_us: Some(us), ..usual(0).0 },
             gpus: vec![],
         };
-        Profile::of(&placed(stopped.iter().enumerate().map(row).collect()).all(0)).unwrap()
+        Profile::over(&placed(stopped.iter().enumerate().map(row).collect()).all(0)).unwrap()
     };
     let (then, all) = (seconds(&[150_000]), seconds(&[150_000; 4]));
     assert_eq!(cause_of_pause(&then, &all, 50_000.0, 150_000.0), None);
@@ -203,10 +203,10 @@ fn rows_count_where_most_of_them_lies() {
     let mut rows = rows(host, gpu);
     rows[9].host.waiting_us = Some(1_000_000);
     let rows = placed(rows);
-    let waiting = |end: i64| Profile::of(&rows.inside(0, [0, end])).unwrap().waiting.unwrap();
+    let waiting = |end: i64| Profile::over(&rows.inside(0, [0, end])).unwrap().waiting.unwrap();
     assert!(waiting(9 * SECOND + SECOND / 4) < 0.01);
     assert!(waiting(9 * SECOND + SECOND * 3 / 4) > 0.1);
-    assert_eq!(Profile::of(&rows.inside(0, [20 * SECOND, 21 * SECOND])), None);
+    assert_eq!(Profile::over(&rows.inside(0, [20 * SECOND, 21 * SECOND])), None);
 }
 
 #[test]

@@ -19,7 +19,6 @@ const LIMITS: [Limit; 4] = [
 /// What must be equal in two communicators whose channels are compared: ranks, nodes, and the GPU of each rank.
 type Shape = (u32, u32, Vec<u32>);
 
-/// Returns the findings.
 pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     let mut limited: BTreeMap<LoggedSetting, BTreeSet<usize>> = BTreeMap::new();
     let mut shapes: BTreeMap<Shape, Vec<(u32, usize)>> = BTreeMap::new();

@@ -58,7 +58,7 @@ fn row(scene: &Scene<'_>, place: usize, of: &LoggedCommunicator, routes: Vec<Log
 }
 
 /// Most interfaces that are named.
-const INTERFACES: usize = 16;
+const MAX_INTERFACES: usize = 16;
 
 /// Returns the adapters or interfaces of a communicator's network, in the order of their names.
 fn interfaces(scene: &Scene<'_>, of: &LoggedCommunicator) -> Vec<String> {
@@ -72,5 +72,5 @@ fn interfaces(scene: &Scene<'_>, of: &LoggedCommunicator) -> Vec<String> {
         let named = words.filter_map(|word| word.split(']').nth(1)?.split(end).next());
         all.extend(named.filter(|name| !name.is_empty()));
     }
-    all.into_iter().take(INTERFACES).map(str::to_owned).collect()
+    all.into_iter().take(MAX_INTERFACES).map(str::to_owned).collect()
 }

@@ -2,7 +2,8 @@
 //!
 //! Peer-to-peer access and memory of the host need no proxy, so operations with transfers between ranks of one node use
 //! a network there. NVLinks prove nothing, since bridges join some GPUs of a machine alone; a like machine does. That
-//! the ranks are on one node is NCCL's own word: the communicator has one. GPUs are like by their places on the PCI bus.
+//! the ranks are on one node is NCCL's own word: the communicator has one. GPUs are like by their places on the PCI
+//! bus.
 
 use crate::answer::{Communicators, NcclFinding, Pairs, Part};
 use crate::job::{Communicator, Job};
@@ -28,7 +29,7 @@ pub(super) fn findings(job: &Job, pairs: &Part<Pairs>, communicators: &Part<Comm
     }
     let mut like: BTreeMap<Vec<&str>, Vec<OfNode<'_>>> = BTreeMap::new();
     for row in communicators.known().iter().flat_map(|part| &part.rows).filter(|row| row.operations > 0) {
-        let of = u64::from_str_radix(&row.comm, 16).ok().and_then(|id| job.communicator(id));
+        let of = job.communicator_named(&row.comm);
         let Some((places, node)) = of.and_then(|of| places(job, of)) else { continue };
         let (pairs, transfers) = transfers.get(row.comm.as_str()).copied().unwrap_or_default();
         like.entry(places).or_default().push(OfNode { comm: &row.comm, node, pairs, transfers });

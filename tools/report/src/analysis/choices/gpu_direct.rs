@@ -1,7 +1,6 @@
 //! Adapters that do not read and write the memory of the GPUs.
 
-use super::scene::{Placed, Scene, named};
-use super::settings::setting;
+use super::scene::{Placed, Scene, named, setting};
 use super::sockets::is_socket;
 use crate::answer::NcclFinding;
 use crate::nccl_log::{Connection, Side, Transport};

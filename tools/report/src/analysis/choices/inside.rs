@@ -1,7 +1,6 @@
 //! GPUs of one node that are connected by another way than peer-to-peer access.
 
-use super::scene::{Placed, Scene, named};
-use super::settings::{is_on, setting};
+use super::scene::{Placed, Scene, is_on, named, setting};
 use super::sockets::{forced, is_socket};
 use crate::answer::{LoggedSetting, NcclFinding};
 use crate::nccl_log::{Connection, LoggedProcess, Transport};
@@ -17,7 +16,7 @@ struct Found<'a> {
 
 /// Returns the findings: one for each way and cause.
 pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
-    let better = Better::of(scene);
+    let better = Better::new(scene);
     let mut found: BTreeMap<(&str, Vec<LoggedSetting>, Option<String>), Found<'_>> = BTreeMap::new();
     for placed in scene.sent().filter(|placed| placed.is_inside == Some(true)) {
         let (of, host) = (placed.of, &*placed.process.host);
@@ -63,7 +62,7 @@ fn settings(process: &LoggedProcess, of: &Connection) -> Vec<LoggedSetting> {
 }
 
 /// Hosts that are kept of a pair.
-const HOSTS: usize = 16;
+const MAX_HOSTS: usize = 16;
 
 /// Better ways between like GPUs.
 struct Better<'a> {
@@ -74,7 +73,7 @@ struct Better<'a> {
 }
 
 impl<'a> Better<'a> {
-    fn of(scene: &Scene<'a>) -> Self {
+    fn new(scene: &Scene<'a>) -> Self {
         let mut gpus: FxHashMap<_, BTreeSet<u32>> = FxHashMap::default();
         for rank in &scene.log.ranks {
             if let Some(process) = scene.log.processes.get(rank.process) {
@@ -87,7 +86,7 @@ impl<'a> Better<'a> {
         for Placed { of, process, rank, .. } in scene.sent().filter(is_peer) {
             let Some(rank) = rank else { continue };
             let hosts = peers.entry((rank.communicator, of.own[1], of.peer[1])).or_default();
-            let is_new = hosts.len() < HOSTS && !hosts.contains(&&*process.host);
+            let is_new = hosts.len() < MAX_HOSTS && !hosts.contains(&&*process.host);
             hosts.extend(is_new.then_some(&*process.host));
         }
         Self { gpus, peers }

@@ -1,4 +1,4 @@
-//! NCCL's own choices, by its log, and those that fall back behind others.
+//! NCCL's own choices, by its log, and its fallbacks.
 //!
 //! A finding needs a proof: a setting that NCCL says it took, a line about adapters, or a better choice of the same
 //! communicator on like nodes. A way alone proves nothing: shared memory is ordinary between PCIe GPUs, and sockets on
@@ -14,15 +14,14 @@
 //! | `slow_init.rs` | ranks whose init takes long |
 //! | `events.rs` | without a log: transfers inside a node |
 //! | `communicators.rs` | no findings: the communicators |
-//! | `scene.rs`, `settings.rs` | no findings: what is asked of the log again and again |
+//! | `scene.rs` | no findings: what is asked of the log again and again |
 
 mod channels;
 mod communicators;
 mod events;
 mod gpu_direct;
 mod inside;
-mod scene;
-pub(super) mod settings;
+pub(super) mod scene;
 mod slow_init;
 mod sockets;
 mod unequal;

@@ -1,20 +1,19 @@
 //! A log with what is asked of it again and again: which ranks are on one node, and which communicator of the job one
 //! is.
 
+use crate::answer::LoggedSetting;
 use crate::job::Job;
 use crate::nccl_log::{Connection, LoggedCommunicator, LoggedProcess, LoggedRank, NcclLog, Origin, Side};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Communicators in which a process has one rank on one GPU, of which more are not compared.
-const MOST_ALIKE: usize = 64;
-/// Number of hosts that are named.
-const NAMED: usize = 3;
+const MAX_ALIKE: usize = 64;
+const MAX_HOSTS_NAMED: usize = 3;
 
 /// A connection, and what the log proves of it.
 pub(super) struct Placed<'a> {
     pub(super) of: &'a Connection,
-    /// Its channels.
     pub(super) channels: u64,
     /// The process that logs it.
     pub(super) process: &'a LoggedProcess,
@@ -75,7 +74,7 @@ impl<'a> Scene<'a> {
             Some(rank) => vec![rank],
             // a log that lacks the process' begin may lack communicators
             None if process.has_begin => {
-                self.alike.get(&(of.process, of.own[0], of.own[1])).filter(|it| it.len() <= MOST_ALIKE)?.clone()
+                self.alike.get(&(of.process, of.own[0], of.own[1])).filter(|it| it.len() <= MAX_ALIKE)?.clone()
             }
             None => vec![],
         };
@@ -137,5 +136,16 @@ impl<'a> Scene<'a> {
 /// Returns the first hosts, and their number.
 pub(super) fn named<'a>(hosts: impl IntoIterator<Item = &'a str>) -> (Vec<String>, u64) {
     let all: BTreeSet<&str> = hosts.into_iter().collect();
-    (all.iter().take(NAMED).map(|host| (*host).to_owned()).collect(), all.len() as u64)
+    (all.iter().take(MAX_HOSTS_NAMED).map(|host| (*host).to_owned()).collect(), all.len() as u64)
+}
+
+/// Returns a setting of a process, if it has one of the values that `is` accepts.
+pub(super) fn setting(process: &LoggedProcess, name: &str, is: impl Fn(&str) -> bool) -> Option<LoggedSetting> {
+    let value = process.setting(name).filter(|value| is(value))?;
+    Some(LoggedSetting { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// Returns whether a value switches something on, as NCCL reads it.
+pub(in crate::analysis) fn is_on(value: &str) -> bool {
+    value.parse::<i64>().is_ok_and(|number| number != 0)
 }

@@ -5,9 +5,9 @@ use crate::answer::NcclFinding;
 use crate::nccl_log::LoggedRank;
 
 /// A phase is long if it takes this much longer than the median, seconds, and
-const SECONDS: f64 = 2.0;
+const MIN_SECONDS: f64 = 2.0;
 /// this many times the median.
-const TIMES: f64 = 3.0;
+const MIN_RATIO: f64 = 3.0;
 
 /// Returns the findings: at most one for each communicator, of its slowest rank and phase.
 pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
@@ -23,7 +23,7 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
         let medians: Vec<f64> = (0..5).map_while(median).collect();
         let long = |(rank, phases): &(&'_ LoggedRank, [(&'static str, f64); 5])| {
             let over = |((name, seconds), median): (&(&'static str, f64), &f64)| {
-                let is_long = seconds - median >= SECONDS && *seconds >= TIMES * median;
+                let is_long = seconds - median >= MIN_SECONDS && *seconds >= MIN_RATIO * median;
                 is_long.then_some((*name, *seconds, *median))
             };
             let longest =

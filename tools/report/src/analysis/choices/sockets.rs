@@ -1,7 +1,6 @@
 //! Sockets between nodes, although there are other adapters, or because a setting asks for them.
 
-use super::scene::{Scene, named};
-use super::settings::{is_on, setting};
+use super::scene::{Scene, is_on, named, setting};
 use crate::answer::{AdapterProof, LoggedSetting, NcclFinding, SocketsCause};
 use crate::nccl_log::{LoggedProcess, NcclLog, Transport};
 use std::collections::BTreeSet;

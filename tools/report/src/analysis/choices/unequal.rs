@@ -6,7 +6,7 @@ use crate::nccl_log::NcclLog;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings that all ranks need alike: NCCL's ranks choose algorithms, protocols and channels each by themselves.
-const ALIKE: [&str; 22] = [
+const EQUAL_SETTINGS: [&str; 22] = [
     "NCCL_ALGO",
     "NCCL_ALLOC_P2P_NET_LL_BUFFERS",
     "NCCL_BUFFSIZE",
@@ -40,7 +40,7 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
         if distinct.len() > 1 {
             releases.entry(distinct.into_iter().map(str::to_owned).collect()).or_insert(place);
         }
-        for name in ALIKE {
+        for name in EQUAL_SETTINGS {
             if settings.contains_key(name) {
                 continue;
             }
@@ -61,8 +61,8 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     releases.chain(settings.into_values()).collect()
 }
 
-/// Returns the plugins that `NCCL_NET_PLUGIN` names and that NCCL did not find: without it, NCCL looks for one file alone.
-/// Of several plugins, NCCL needs one.
+/// Returns the plugins that `NCCL_NET_PLUGIN` names and that NCCL did not find: without it, NCCL looks for one file
+/// alone. Of several plugins, NCCL needs one.
 pub(super) fn missing_plugins(log: &NcclLog) -> Vec<NcclFinding> {
     let own = |network: &str| matches!(network, "IB" | "Socket");
     let users: BTreeSet<usize> =

@@ -6,11 +6,11 @@ use crate::answer::ConditionMap;
 use common::conditions::{ConditionRow, GpuRow};
 
 /// Most bins.
-const BINS: usize = 120;
+const MAX_BINS: usize = 120;
 /// Most rows; of more GPUs, neighbours share one.
-const ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 /// Shortest bin, nanoseconds: the interval of the looks.
-const SHORTEST: i64 = 1_000_000_000;
+const MIN_BIN_NS: i64 = 1_000_000_000;
 
 /// A condition whose course is kept.
 #[derive(Debug)]
@@ -39,9 +39,9 @@ impl Course {
     /// Begins with an empty course of this time.
     pub(super) fn new(gpus: usize, [begin, end]: [i64; 2]) -> Self {
         let length = end.saturating_sub(begin).max(1);
-        let bins = usize::try_from(length / SHORTEST).unwrap_or(BINS).clamp(1, BINS);
+        let bins = usize::try_from(length / MIN_BIN_NS).unwrap_or(MAX_BINS).clamp(1, MAX_BINS);
         let bin = (length - 1) / bins as i64 + 1;
-        let gpus_in_row = gpus.div_ceil(ROWS).max(1);
+        let gpus_in_row = gpus.div_ceil(MAX_ROWS).max(1);
         let followed =
             |value, shown| Followed { value, shown, rows: vec![vec![None; bins]; gpus.div_ceil(gpus_in_row)] };
         let waiting = |row: &ConditionRow, _: Option<&GpuRow>| share_of_thread(row, |it| it.waiting_us);

@@ -11,7 +11,7 @@ pub struct Means<'a> {
 }
 
 impl<'a> Means<'a> {
-    pub(super) fn of(rows: Vec<&'a ConditionRow>, bus: Option<&'a str>) -> Self {
+    pub(super) fn new(rows: Vec<&'a ConditionRow>, bus: Option<&'a str>) -> Self {
         Self { rows, bus }
     }
 
@@ -26,8 +26,9 @@ impl<'a> Means<'a> {
         self.mean_of(|row| Some(of(&row.host)? as f64 / row.length_us.max(1) as f64))
     }
 
-    /// Returns the share of the time that a figure of microseconds has, which is summed over launching threads: the mean of
-    /// those that ran or were ready. Rows of earlier versions do not say how many these were: they count as one.
+    /// Returns the share of the time that a figure of microseconds has, which is summed over launching threads: the
+    /// mean of those that ran or were ready. Rows of earlier versions do not say how many these were: they count as
+    /// one.
     pub fn share_of_thread(&self, of: fn(&HostCondition) -> Option<u64>) -> Option<f64> {
         self.mean_of(|row| share_of_thread(row, of))
     }

@@ -31,14 +31,14 @@ struct PlacedRow {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProcessRows {
     rows: Vec<PlacedRow>,
-    /// Places on the PCI bus of the process' GPUs, by their places in the job; `None` unless both rows and job have one GPU
-    /// of this process, since nothing says which of several is whose.
+    /// Places on the PCI bus of the process' GPUs, by their places in the job; `None` unless both rows and job have one
+    /// GPU of this process, since nothing says which of several is whose.
     buses: Option<Vec<String>>,
 }
 
 impl ProcessRows {
     /// Places the rows of a process that has a number of GPUs. `time` is from its clock to the common one.
-    pub(super) fn of(rows: Vec<ConditionRow>, gpus: usize, time: impl Fn(u64) -> i64) -> Self {
+    pub(super) fn place(rows: Vec<ConditionRow>, gpus: usize, time: impl Fn(u64) -> i64) -> Self {
         let mut buses: Vec<String> = vec![];
         for gpu in rows.iter().flat_map(|row| &row.gpus) {
             if !buses.contains(&gpu.bus) {
@@ -83,7 +83,7 @@ impl ProcessRows {
     }
 
     fn those(&self, gpu: usize, are: impl Fn(&PlacedRow) -> bool) -> Means<'_> {
-        Means::of(self.rows.iter().filter(|it| are(it)).map(|it| &it.row).collect(), self.bus(gpu))
+        Means::new(self.rows.iter().filter(|it| are(it)).map(|it| &it.row).collect(), self.bus(gpu))
     }
 
     fn bus(&self, gpu: usize) -> Option<&str> {
@@ -104,7 +104,7 @@ pub fn each_process(
         // a report without them is better than none; the program that gives the tables names the damage
         let rows = table.conditions(process).unwrap_or_default();
         if !rows.is_empty() {
-            take(process, &ProcessRows::of(rows, gpus, |own| clocks.time(process, own)));
+            take(process, &ProcessRows::place(rows, gpus, |own| clocks.time(process, own)));
         }
     }
 }

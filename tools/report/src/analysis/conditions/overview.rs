@@ -7,11 +7,11 @@ use crate::answer::{Conditions, Part, ProcessConditions};
 use crate::job::Job;
 use common::conditions::ConditionRow;
 
-/// Returns the figures of a process over all of its rows, as it says them itself; absent without rows. Those of GPUs are
-/// known if it has one.
+/// Returns the figures of a process over all of its rows, as it says them itself; absent without rows. Those of GPUs
+/// are known if it has one.
 pub fn of_process(rows: Vec<ConditionRow>, gpus: usize) -> Option<ProcessConditions> {
     // means take no place on a clock
-    let rows = ProcessRows::of(rows, gpus, |_| 0);
+    let rows = ProcessRows::place(rows, gpus, |_| 0);
     Some(summed(&rows.all(0))).filter(|it| it.length_us.is_some())
 }
 
@@ -19,7 +19,7 @@ pub fn of_process(rows: Vec<ConditionRow>, gpus: usize) -> Option<ProcessConditi
 #[derive(Debug)]
 pub struct Overview {
     processes: u64,
-    /// The time of the steps behind the warm-up on the common clock, where there are steps.
+    /// The time of the steps after the warm-up on the common clock, where there are steps.
     steps: Option<[i64; 2]>,
     of_steps: Vec<ProcessConditions>,
     of_all: Vec<ProcessConditions>,
@@ -27,8 +27,8 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Begins without conditions. `steps` is the time of the steps, and `whole` that of the recording, nanoseconds on the
-    /// common clock.
+    /// Begins without conditions. `steps` is the time of the steps, and `whole` that of the recording, nanoseconds on
+    /// the common clock.
     pub fn new(job: &Job, steps: Option<[i64; 2]>, whole: Option<[i64; 2]>) -> Self {
         let none = vec![ProcessConditions::default(); job.gpus.len()];
         Self {

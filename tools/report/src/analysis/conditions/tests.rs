@@ -37,7 +37,7 @@ fn answer(job: &Job, rows: &[Vec<ConditionRow>], steps: Option<[i64; 2]>) -> Par
     let mut overview = Overview::new(job, steps, Some([0, end]));
     let gpus = job.gpus.len() / rows.len().max(1);
     for (process, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-        let rows = ProcessRows::of(rows.clone(), gpus, |own| i64::try_from(own).unwrap());
+        let rows = ProcessRows::place(rows.clone(), gpus, |own| i64::try_from(own).unwrap());
         overview.add(job, process, &rows, true);
     }
     overview.finish()
@@ -129,7 +129,7 @@ fn a_long_recording_has_120_bins_and_rows_outside_of_it_do_no_harm() {
     let job = job(1, 1);
     let mut overview = Overview::new(&job, None, Some([0, 360_000_000_000]));
     let rows = [0, 180, 360, 900].map(|end| row(end, waiting(0.5), vec![]));
-    let rows = ProcessRows::of(rows.to_vec(), 1, |own| i64::try_from(own).unwrap());
+    let rows = ProcessRows::place(rows.to_vec(), 1, |own| i64::try_from(own).unwrap());
     overview.add(&job, 0, &rows, true);
     // a process whose clock nothing connects is in the table alone
     overview.add(&job, 0, &rows, false);
@@ -156,7 +156,7 @@ impl OperationTables for Tables {
 fn processes_without_conditions_are_left_out_and_without_any_the_part_is_absent() {
     let job = job(3, 1);
     let tables = Tables(vec![vec![], vec![row(1, waiting(0.5), vec![])]]);
-    let clocks = CommonClock::of(&job, &tables).unwrap();
+    let clocks = CommonClock::read(&job, &tables).unwrap();
     let mut seen = vec![];
     each_process(&job, &tables, &clocks, |process, _| seen.push(process));
     assert_eq!(seen, [1]);

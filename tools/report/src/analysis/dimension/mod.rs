@@ -2,38 +2,39 @@
 //! communicators look like and what is done in them.
 
 mod name;
-mod positions;
 mod rules;
 mod structure;
 mod tally;
 
 pub use rules::rules;
-pub use tally::{Tallies, Tally};
+pub use tally::Tally;
 
 use crate::answer::{Dimension, Origin};
-use crate::job::{DimensionRule, Job};
-use positions::positions;
+use crate::job::{Communicator, DimensionRule, Job};
 use rules::by_rule;
 
 /// The dimensions of a job's communicators.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dimensions {
-    /// The distinct dimensions. The first one is the unknown one.
-    distinct: Vec<Dimension>,
+    /// The distinct dimensions. The first one is the unknown one. Dimensions of one name and several origins are
+    /// several.
+    pub distinct: Vec<Dimension>,
     /// Place in `distinct` by place of the communicator.
     places: Vec<usize>,
 }
 
 impl Dimensions {
-    /// Finds the dimensions: the first rule that fits, else the name, else the structure.
-    pub fn of(job: &Job, rules: &[DimensionRule], tallies: &Tallies) -> Self {
-        let positions = positions(job);
-        let mut guesses = structure::guess(job, &positions, tallies);
+    /// Finds the dimensions: the first rule that fits, else the name, else the structure. Tallies are by place of the
+    /// communicator; without one, nothing is guessed.
+    pub fn find(job: &Job, rules: &[DimensionRule], tallies: &[Tally]) -> Self {
+        // where ranks are unknown, the places of the GPUs stand for them
+        let positions = job.ranks().unwrap_or_else(|| (0..job.gpus.len() as u32).collect());
+        let ranks: Vec<Vec<u32>> = job.communicators.iter().map(|of| ranks_of(of, &positions)).collect();
+        let mut guesses = structure::guess(job, &positions, &ranks, tallies);
         let mut found = Self { distinct: vec![unknown()], places: vec![] };
-        for (place, communicator) in job.communicators.iter().enumerate() {
-            let ranks = positions::ranks(communicator, &positions);
+        for (place, (communicator, ranks)) in job.communicators.iter().zip(&ranks).enumerate() {
             let by_name = name::dimension(&communicator.name);
-            let dimension = by_rule(rules, &communicator.name, &ranks)
+            let dimension = by_rule(rules, &communicator.name, ranks)
                 .map(|name| Dimension { name, origin: Origin::File })
                 .or_else(|| by_name.map(|name| Dimension { name: name.into(), origin: Origin::Name }))
                 .or_else(|| {
@@ -71,12 +72,14 @@ impl Dimensions {
     pub fn number(&self, communicator: usize) -> usize {
         self.places.get(communicator).copied().unwrap_or(0)
     }
+}
 
-    /// Returns the distinct dimensions; the first one is the unknown one. Dimensions of one name and several origins
-    /// are several.
-    pub fn distinct(&self) -> &[Dimension] {
-        &self.distinct
-    }
+/// Returns the ranks in the job of a communicator's members, sorted.
+fn ranks_of(communicator: &Communicator, positions: &[u32]) -> Vec<u32> {
+    let ranks = communicator.members.iter().filter_map(|member| positions.get(member.gpu).copied());
+    let mut ranks: Vec<u32> = ranks.collect();
+    ranks.sort_unstable();
+    ranks
 }
 
 fn unknown() -> Dimension {

@@ -12,7 +12,7 @@ use crate::job::{DimensionRule, Unreadable};
 use common::ranks;
 
 /// Most ranks that a file may name, in all of its sets: 64 MiB of them.
-const NAMED: usize = 1 << 24;
+const MAX_RANKS_NAMED: usize = 1 << 24;
 
 /// Reads the rules of a file.
 ///
@@ -20,7 +20,7 @@ const NAMED: usize = 1 << 24;
 /// A line is no rule.
 pub fn rules(file: &str, text: &str) -> Result<Vec<DimensionRule>, Unreadable> {
     let mut rules = vec![];
-    let mut left = NAMED;
+    let mut left = MAX_RANKS_NAMED;
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -62,8 +62,9 @@ fn ranks_of(set: &str, left: &mut usize) -> Result<Vec<u32>, String> {
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => {
                 let named = usize::try_from(last - first).map_or(usize::MAX, |more| more + 1);
-                *left =
-                    left.checked_sub(named).ok_or_else(|| format!("more than {NAMED} ranks are named up to here"))?;
+                *left = left
+                    .checked_sub(named)
+                    .ok_or_else(|| format!("more than {MAX_RANKS_NAMED} ranks are named up to here"))?;
                 ranks.extend(first..=last);
             }
             _ => return Err(format!("`{part}` is neither a rank nor a range of ranks")),
@@ -87,7 +88,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     let inner = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail));
-    // the first place of each part leaves the most for those behind it
+    // the first place of each part leaves the most for those after it
     let after = |name: &'_ str, part: &str| name.find(part).map(|at| at + part.len());
     inner.is_some_and(|inner| {
         middle.split('*').try_fold(0, |at, part| Some(at + after(inner.get(at..)?, part)?)).is_some()

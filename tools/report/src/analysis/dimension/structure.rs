@@ -12,18 +12,18 @@
 //!
 //! Everything else is ambiguous and stays unknown.
 
-use super::positions::ranks;
-use super::tally::{Tallies, Tally};
+use super::tally::Tally;
+use crate::analysis::fold::Merge;
 use crate::job::Job;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Least mean bytes of reductions that gradients are taken to have.
-const GRADIENTS: u64 = 1 << 20;
+const MIN_GRADIENT_BYTES: u64 = 1 << 20;
 /// How many times as many operations as DP a rank has in TP, at least.
-const MORE_OFTEN: u64 = 2;
+const MIN_TP_RATIO: u64 = 2;
 
 /// A family of collectives with less than this part of another one's bytes is for control alone.
-const SMALL: u64 = 1000;
+const CONTROL_RATIO: u64 = 1000;
 
 /// A family.
 #[derive(Debug)]
@@ -38,11 +38,16 @@ struct Family {
 }
 
 /// Place of a communicator, and its ranks.
-type PlacedRanks = (usize, Vec<u32>);
+type PlacedRanks<'a> = (usize, &'a [u32]);
 
-/// Returns guesses by place of the communicator.
-pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap<usize, &'static str> {
-    let (world, families) = families(job, positions, tallies);
+/// Returns guesses by place of the communicator. `ranks` has the sorted ranks in the job of each communicator.
+pub(super) fn guess(
+    job: &Job,
+    positions: &[u32],
+    ranks: &[Vec<u32>],
+    tallies: &[Tally],
+) -> BTreeMap<usize, &'static str> {
+    let (world, families) = families(job, positions, ranks, tallies);
     let mut guesses = BTreeMap::new();
     let mut give = |family: &Family, name| guesses.extend(family.places.iter().map(|&place| (place, name)));
     if families.is_empty() {
@@ -62,14 +67,15 @@ pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap
     // sums of losses and norms over other groups
     let size = |family: &Family| family.tally.bytes();
     let most = collectives.iter().map(size).max().unwrap_or(0);
-    let collectives: Vec<Family> = collectives.into_iter().filter(|family| size(family) >= most / SMALL).collect();
+    let collectives: Vec<Family> =
+        collectives.into_iter().filter(|family| size(family) >= most / CONTROL_RATIO).collect();
     match &collectives[..] {
         [one] if one.stride > 1 => give(one, "DP"),
         [near, far] if near.stride == 1 && far.stride > 1 => {
             if is_sharded(&near.tally, &far.tally) {
                 give(near, "DP");
                 give(far, "DP");
-            } else if near.within_node && near.tally.collectives() >= MORE_OFTEN * far.tally.collectives() {
+            } else if near.within_node && near.tally.collectives() >= MIN_TP_RATIO * far.tally.collectives() {
                 give(near, "TP");
                 give(far, "DP");
             }
@@ -80,12 +86,11 @@ pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap
 }
 
 /// Returns the communicators of all ranks, and the families in which something was done, by stride.
-fn families(job: &Job, positions: &[u32], tallies: &Tallies) -> (Option<Family>, Vec<Family>) {
-    let mut of_shape: BTreeMap<(u32, usize), Vec<PlacedRanks>> = BTreeMap::new();
-    for (place, communicator) in job.communicators.iter().enumerate() {
-        let ranks = ranks(communicator, positions);
-        let stride = stride(&ranks);
-        if let Some(stride) = stride.filter(|_| communicator.is_whole() && tallies.0.get(place).is_some_and(is_used)) {
+fn families(job: &Job, positions: &[u32], ranks: &[Vec<u32>], tallies: &[Tally]) -> (Option<Family>, Vec<Family>) {
+    let mut of_shape: BTreeMap<(u32, usize), Vec<PlacedRanks<'_>>> = BTreeMap::new();
+    for (place, (communicator, ranks)) in job.communicators.iter().zip(ranks).enumerate() {
+        let stride = stride(ranks);
+        if let Some(stride) = stride.filter(|_| communicator.is_whole() && tallies.get(place).is_some_and(is_used)) {
             of_shape.entry((stride, ranks.len())).or_default().push((place, ranks));
         }
     }
@@ -93,7 +98,7 @@ fn families(job: &Job, positions: &[u32], tallies: &Tallies) -> (Option<Family>,
     let mut families = vec![];
     for ((stride, size), members) in of_shape {
         // several communicators may have the same ranks
-        let sets: BTreeSet<&Vec<u32>> = members.iter().map(|(_, ranks)| ranks).collect();
+        let sets: BTreeSet<&[u32]> = members.iter().map(|(_, ranks)| *ranks).collect();
         let covered: BTreeSet<u32> = sets.iter().flat_map(|set| set.iter().copied()).collect();
         let all: BTreeSet<u32> = positions.iter().copied().collect();
         if sets.len() * size != positions.len() || covered != all {
@@ -101,7 +106,7 @@ fn families(job: &Job, positions: &[u32], tallies: &Tallies) -> (Option<Family>,
         }
         let places: Vec<usize> = members.iter().map(|(place, _)| *place).collect();
         let mut tally = Tally::default();
-        places.iter().filter_map(|&place| tallies.0.get(place)).for_each(|other| tally.add(other));
+        places.iter().filter_map(|&place| tallies.get(place)).for_each(|other| tally.merge(other.clone()));
         let within_node = places.iter().all(|&place| is_within_node(job, place));
         let family = Family { stride, size, places, tally, within_node };
         if size == positions.len() { world = Some(family) } else { families.push(family) }
@@ -131,7 +136,7 @@ fn exchanges_most(family: &Family) -> bool {
     family.tally.exchanges + all_to_all > family.tally.collectives() - all_to_all
 }
 
-/// Of two ranks each exchange goes to every other rank, so a message to itself must tell.
+/// Of two ranks each exchange goes to every other rank, so a message to itself must show it.
 fn is_all_to_all(family: &Family) -> bool {
     let tally = &family.tally;
     let sure = if family.size == 2 { tally.to_itself } else { tally.all_to_all };
@@ -141,7 +146,7 @@ fn is_all_to_all(family: &Family) -> bool {
 fn sums_gradients(tally: &Tally) -> bool {
     let [of_all, of_parts] = ["AllReduce", "ReduceScatter"].map(|function| tally.function(function));
     let (count, bytes) = (of_all[0] + of_parts[0], of_all[1].saturating_add(of_parts[1]));
-    count > 0 && bytes / count >= GRADIENTS && tally.exchanges == 0
+    count > 0 && bytes / count >= MIN_GRADIENT_BYTES && tally.exchanges == 0
 }
 
 /// Returns whether the parts that the neighbours reduce have the mean size of what is reduced over replicas. They need

@@ -1,5 +1,6 @@
 //! What is done in a communicator.
 
+use crate::analysis::fold::merge_fields;
 use common::name::NcclName;
 use std::collections::BTreeMap;
 
@@ -31,26 +32,6 @@ impl Tally {
     pub fn function(&self, text: &str) -> [u64; 2] {
         self.collectives.iter().find(|(name, _)| name.text() == text).map_or([0; 2], |(_, of)| *of)
     }
-
-    /// Adds another tally.
-    pub fn add(&mut self, other: &Self) {
-        for (function, [count, bytes]) in &other.collectives {
-            let of = self.collectives.entry(*function).or_default();
-            *of = [of[0] + count, of[1].saturating_add(*bytes)];
-        }
-        self.exchanges += other.exchanges;
-        self.all_to_all += other.all_to_all;
-        self.to_itself += other.to_itself;
-    }
 }
 
-/// Tallies by place of the communicator in the job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tallies(pub Vec<Tally>);
-
-impl Tallies {
-    /// Makes empty tallies of so many communicators.
-    pub fn new(communicators: usize) -> Self {
-        Self(vec![Tally::default(); communicators])
-    }
-}
+merge_fields!(Tally: collectives, exchanges, all_to_all, to_itself;);

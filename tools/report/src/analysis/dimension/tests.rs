@@ -1,6 +1,7 @@
 //! Guesses of whole jobs.
 
 use super::*;
+use crate::analysis::fold::Merge;
 use crate::analysis::tests::calls::{job, name};
 
 fn collectives(function: &str, count: u64, bytes: u64) -> Tally {
@@ -31,7 +32,7 @@ fn grid() -> Job {
     job(&groups.iter().enumerate().map(|(at, gpus)| (at as u64, *gpus)).collect::<Vec<_>>())
 }
 
-fn tallies_of_grid(near: &Tally, middle: &Tally, far: &Tally) -> Tallies {
+fn tallies_of_grid(near: &Tally, middle: &Tally, far: &Tally) -> Vec<Tally> {
     let world = collectives("AllReduce", 8, 4);
     let of = |at| match at {
         0 => world.clone(),
@@ -39,11 +40,11 @@ fn tallies_of_grid(near: &Tally, middle: &Tally, far: &Tally) -> Tallies {
         5..=8 => middle.clone(),
         _ => far.clone(),
     };
-    Tallies((0..13).map(of).collect())
+    (0..13).map(of).collect()
 }
 
-fn guessed(job: &Job, tallies: &Tallies) -> Vec<(String, Origin)> {
-    Dimensions::of(job, &[], tallies).by_communicator().into_iter().map(|it| (it.name, it.origin)).collect()
+fn guessed(job: &Job, tallies: &[Tally]) -> Vec<(String, Origin)> {
+    Dimensions::find(job, &[], tallies).by_communicator().into_iter().map(|it| (it.name, it.origin)).collect()
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn small_sums_over_other_groups_do_not_confuse() {
     }
     let sums = collectives("AllReduce", 400, 1 << 20);
     let mut tallies = tallies_of_grid(&sums, &collectives("AllReduce", 20, 1 << 24), &exchanges(100));
-    tallies.0.extend([collectives("AllReduce", 20, 4), collectives("AllReduce", 20, 4)]);
+    tallies.extend([collectives("AllReduce", 20, 4), collectives("AllReduce", 20, 4)]);
     let found = guessed(&job, &tallies);
     assert_eq!([&found[1].0, &found[5].0, &found[9].0, &found[13].0], ["TP", "DP", "PP", "unknown"]);
 }
@@ -96,14 +97,14 @@ fn two_families_that_do_the_same_are_unknown() {
 fn shards_and_replicas_are_both_dp() {
     let job = job(&[(1, &[0, 1]), (2, &[2, 3]), (3, &[0, 2]), (4, &[1, 3])]);
     let mut shards = collectives("AllGather", 200, 1 << 20);
-    shards.add(&collectives("ReduceScatter", 100, 1 << 20));
+    shards.merge(collectives("ReduceScatter", 100, 1 << 20));
     let replicas = collectives("AllReduce", 100, 1 << 20);
-    let tallies = Tallies(vec![shards.clone(), shards.clone(), replicas.clone(), replicas]);
+    let tallies = vec![shards.clone(), shards.clone(), replicas.clone(), replicas];
     assert!(guessed(&job, &tallies).iter().all(|it| it.0 == "DP"));
     // replicas are summed up once in four times, or it is something else
     for (bytes, names) in [(1 << 20, ["DP", "DP"]), (1 << 22, ["TP", "DP"])] {
         let seldom = collectives("AllReduce", 25, bytes);
-        let tallies = Tallies(vec![shards.clone(), shards.clone(), seldom.clone(), seldom]);
+        let tallies = vec![shards.clone(), shards.clone(), seldom.clone(), seldom];
         let found = guessed(&job, &tallies);
         assert_eq!([&found[0].0, &found[2].0], names);
     }
@@ -112,9 +113,9 @@ fn shards_and_replicas_are_both_dp() {
 #[test]
 fn the_world_alone_is_dp_if_it_sums_gradients() {
     let job = job(&[(1, &[0, 1, 2, 3])]);
-    assert_eq!(guessed(&job, &Tallies(vec![collectives("AllReduce", 10, 1 << 20)]))[0].0, "DP");
-    assert_eq!(guessed(&job, &Tallies(vec![collectives("AllReduce", 10, 1 << 10)]))[0].0, "unknown");
-    assert_eq!(guessed(&job, &Tallies(vec![collectives("AllGather", 10, 1 << 20)]))[0].0, "unknown");
+    assert_eq!(guessed(&job, &[collectives("AllReduce", 10, 1 << 20)])[0].0, "DP");
+    assert_eq!(guessed(&job, &[collectives("AllReduce", 10, 1 << 10)])[0].0, "unknown");
+    assert_eq!(guessed(&job, &[collectives("AllGather", 10, 1 << 20)])[0].0, "unknown");
 }
 
 #[test]
@@ -132,11 +133,11 @@ fn a_file_goes_before_a_name_and_a_name_before_a_guess() {
     job.communicators[2].name = "mesh_cp".into();
     let rules = rules("file", "ours ranks 2-3").unwrap();
     let tallies = tallies_of_grid(&collectives("AllReduce", 400, 1), &collectives("AllReduce", 20, 1), &exchanges(100));
-    let found = Dimensions::of(&job, &rules, &tallies);
+    let found = Dimensions::find(&job, &rules, &tallies);
     let of = |place| (found.at(place).name, found.at(place).origin);
     assert_eq!(of(1), ("CP".into(), Origin::Name));
     assert_eq!(of(2), ("ours".into(), Origin::File));
     assert_eq!(of(3), ("TP".into(), Origin::Guessed));
     assert_eq!(found.number(3), found.number(4));
-    assert_eq!(found.distinct().len(), 6);
+    assert_eq!(found.distinct.len(), 6);
 }

@@ -3,13 +3,13 @@
 use crate::answer::WaitMap;
 
 /// Most rows.
-const ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 /// Most bins of a row.
-const BINS: usize = 256;
+const MAX_BINS: usize = 256;
 /// Length of a bin at the beginning, nanoseconds.
-const SHORTEST: i64 = 1_000;
+const MIN_BIN_NS: i64 = 1_000;
 
-/// The map. Bin i lies from i to i + 1 times the length of a bin behind the begin of the first call that came.
+/// The map. Bin i lies from i to i + 1 times the length of a bin after the begin of the first call that came.
 #[derive(Debug)]
 pub(super) struct Map {
     gpus: usize,
@@ -22,14 +22,14 @@ pub(super) struct Map {
     /// First and last bin with a call.
     used: Option<[i64; 2]>,
     /// Waits by row and bin, nanoseconds.
-    rows: Vec<[u64; BINS]>,
+    rows: Vec<[u64; MAX_BINS]>,
 }
 
 impl Map {
     pub(super) fn new(gpus: usize) -> Self {
-        let gpus_in_row = gpus.div_ceil(ROWS).max(1);
-        let rows = vec![[0; BINS]; gpus.div_ceil(gpus_in_row)];
-        Self { gpus, gpus_in_row, length: SHORTEST, origin: None, base: 0, used: None, rows }
+        let gpus_in_row = gpus.div_ceil(MAX_ROWS).max(1);
+        let rows = vec![[0; MAX_BINS]; gpus.div_ceil(gpus_in_row)];
+        Self { gpus, gpus_in_row, length: MIN_BIN_NS, origin: None, base: 0, used: None, rows }
     }
 
     /// Adds a call, and how long it waited from its begin on, nanoseconds of the common clock.
@@ -54,9 +54,9 @@ impl Map {
         loop {
             let [first, last] = [begin.div_euclid(self.length), (end - 1).div_euclid(self.length)];
             let used = self.used.map_or([first, last], |used| [used[0].min(first), used[1].max(last)]);
-            if used[1] - used[0] < BINS as i64 {
+            if used[1] - used[0] < MAX_BINS as i64 {
                 self.used = Some(used);
-                if used[0] < self.base || used[1] >= self.base + BINS as i64 {
+                if used[0] < self.base || used[1] >= self.base + MAX_BINS as i64 {
                     self.move_bins(used[0], |bin| bin);
                 }
                 return;
@@ -71,7 +71,7 @@ impl Map {
     /// Makes this bin the first one, and gives each bin a new number.
     fn move_bins(&mut self, base: i64, number: impl Fn(i64) -> i64) {
         for row in &mut self.rows {
-            let bins = std::mem::replace(row, [0; BINS]);
+            let bins = std::mem::replace(row, [0; MAX_BINS]);
             for (bin, waits) in (self.base..).zip(bins) {
                 let place = usize::try_from(number(bin) - base).ok();
                 if let Some(sum) = place.and_then(|place| row.get_mut(place)) {
@@ -86,7 +86,7 @@ impl Map {
     pub(super) fn finish(&self, first: i64) -> WaitMap {
         let gpus_in_row = self.gpus_in_row as u64;
         let Some([from, to]) = self.used else { return WaitMap { gpus_in_row, ..WaitMap::default() } };
-        let row = |(place, waits): (usize, &[u64; BINS])| {
+        let row = |(place, waits): (usize, &[u64; MAX_BINS])| {
             let gpus = self.gpus_in_row.min(self.gpus - place * self.gpus_in_row);
             let whole = self.length as f64 * gpus as f64;
             let used = (self.base..).zip(waits).filter(|(bin, _)| (from..=to).contains(bin));
@@ -139,7 +139,7 @@ mod tests {
         map.add(0, [0, 1_000_000_000], 1_000_000_000);
         map.add(0, [3_600_000_000_000, 3_601_000_000_000], 1_000_000_000);
         let map = map.finish(0);
-        assert!(map.rows[0].len() <= BINS && map.rows[0].len() > BINS / 2);
+        assert!(map.rows[0].len() <= MAX_BINS && map.rows[0].len() > MAX_BINS / 2);
     }
 
     #[test]

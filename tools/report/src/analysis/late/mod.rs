@@ -9,21 +9,62 @@
 //! Where there are steps, `stragglers` follows each delay through all calls of a step: a GPU's own share of its cost is
 //! that of `stragglers`, in place of the one by the call before.
 
-mod launches;
 mod map;
 mod recent;
 #[cfg(test)]
 mod tests;
 mod worst;
 
-use crate::answer::{Late, Part, RankLate};
+use super::sketch::TimeSketch;
+use crate::answer::{Late, Part, RankLate, RankLaunches};
 use crate::job::Job;
 use crate::stream::{Call, JudgedCall, Listener, Occurrence};
 use common::operation::Later;
-use launches::Launches;
 use map::Map;
 use recent::{CallBefore, Delay, Recent, Recently};
-use worst::Worst;
+use worst::{Worst, WorstEntry};
+
+/// Calls of one GPU by the later of launch and GPU, and the delay costs of those calls, nanoseconds.
+#[derive(Debug, Clone, Default)]
+struct Launches {
+    calls: [u64; 2],
+    cost: [u64; 2],
+    /// From the launch to the begin of calls that waited for the GPU.
+    queued: TimeSketch,
+}
+
+impl Launches {
+    /// Adds a call; not a second one of the same kernel.
+    fn add(&mut self, call: &Call, later: Option<Later>) {
+        let Some(later) = later else { return };
+        self.calls[later as usize] += 1;
+        if let Some(queued) = call.queued().filter(|_| later == Later::Gpu) {
+            self.queued.add(queued);
+        }
+    }
+
+    /// Adds what others waited for a call.
+    fn charge(&mut self, later: Option<Later>, cost: u64) {
+        if let Some(later) = later {
+            let sum = &mut self.cost[later as usize];
+            *sum = sum.saturating_add(cost);
+        }
+    }
+
+    /// Returns the figures; `None` if no call's launch is known.
+    fn row(&self) -> Option<RankLaunches> {
+        let [host, gpu] = self.calls;
+        let [host_cost_us, gpu_cost_us] = self.cost.map(|cost| cost as f64 / 1e3);
+        (host + gpu > 0).then(|| RankLaunches {
+            host_later: host,
+            gpu_later: gpu,
+            queued_us: self.queued.sum as f64 / 1e3,
+            queued_median_us: self.queued.percentile(0.5).map(|median| median / 1e3),
+            host_cost_us,
+            gpu_cost_us,
+        })
+    }
+}
 
 /// Sums of one GPU, nanoseconds.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +94,7 @@ impl GpuWaits {
     }
 }
 
-/// Sums and the worst operations: of the whole recording, or of the steps behind the warm-up.
+/// Sums and the worst operations: of the whole recording, or of the steps after the warm-up.
 #[derive(Debug)]
 struct WaitTally {
     sums: Vec<GpuWaits>,
@@ -82,9 +123,9 @@ impl WaitTally {
         }
     }
 
-    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>) {
+    fn charge(&mut self, delay: &Delay, before: Option<CallBefore>) {
         let is_propagated = before.is_some_and(|before| before.explains(delay.margin));
-        if let Some(sums) = self.sums.get_mut(gpu) {
+        if let Some(sums) = self.sums.get_mut(delay.gpu) {
             sums.last += 1;
             sums.cost = sums.cost.saturating_add(delay.cost);
             sums.launches.charge(delay.later, delay.cost);
@@ -92,16 +133,15 @@ impl WaitTally {
                 sums.propagated = sums.propagated.saturating_add(delay.cost);
             }
         }
-        self.worst.add(gpu, delay, before, is_propagated);
+        self.worst.add(WorstEntry { delay: *delay, before, is_propagated });
     }
 }
 
 /// Listens for waits and delays.
 #[derive(Debug)]
 pub struct WaitListener {
-    whole: WaitTally,
-    /// The same of the steps behind the warm-up: the first operations of a job may wait for seconds.
-    of_steps: WaitTally,
+    /// Of the whole recording, and of the steps after the warm-up: the first operations of a job may wait for seconds.
+    tallies: [WaitTally; 2],
     recent: Vec<Recent>,
     map: Map,
     compared: u64,
@@ -115,8 +155,7 @@ impl WaitListener {
     pub fn new(job: &Job, top: usize) -> Self {
         let gpus = job.gpus.len();
         Self {
-            whole: WaitTally::new(gpus, top),
-            of_steps: WaitTally::new(gpus, top),
+            tallies: [(); 2].map(|()| WaitTally::new(gpus, top)),
             recent: vec![Recent::default(); gpus],
             map: Map::new(gpus),
             compared: 0,
@@ -126,12 +165,13 @@ impl WaitListener {
     }
 
     /// Returns the part of the answer, absent if no operation's ranks could be compared. `steps` is the number of steps
-    /// behind the warm-up; without steps, the answer is of the whole recording. `own_shares` are the shares of the GPUs'
-    /// costs that began with them, where they are known; `None` if calls were left out, so that no call before is known.
+    /// after the warm-up; without steps, the answer is of the whole recording. `own_shares` are the shares of the GPUs'
+    /// costs that began with them, where they are known; `None` if calls were left out, so that no call before is
+    /// known.
     pub fn finish(mut self, job: &Job, steps: Option<u64>, own_shares: Option<&[Option<f64>]>) -> Part<Late> {
         for gpu in 0..self.recent.len() {
             while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
-                self.charge(gpu, &delay, before);
+                self.charge(&delay, before);
             }
         }
         let Some(first) = self.first.filter(|_| self.compared > 0) else {
@@ -141,7 +181,7 @@ impl WaitListener {
             );
         };
         let steps = steps.unwrap_or(0);
-        let tally = if steps > 0 { &self.of_steps } else { &self.whole };
+        let tally = &self.tallies[usize::from(steps > 0)];
         let row = |gpu: usize, sums: &GpuWaits| {
             let row = sums.row();
             let Some(own_shares) = own_shares else { return RankLate { own_us: None, propagated_us: None, ..row } };
@@ -160,14 +200,16 @@ impl WaitListener {
         })
     }
 
-    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>) {
-        self.whole.charge(gpu, delay, before);
-        if delay.is_of_step {
-            self.of_steps.charge(gpu, delay, before);
-        }
+    /// Returns the tallies that a call counts in.
+    fn tallies(&mut self, is_of_step: bool) -> &mut [WaitTally] {
+        self.tallies.split_at_mut(1 + usize::from(is_of_step)).0
     }
 
-    /// Takes the next call of a GPU. `is_of_step` is whether it lies in a step behind the warm-up.
+    fn charge(&mut self, delay: &Delay, before: Option<CallBefore>) {
+        self.tallies(delay.is_of_step).iter_mut().for_each(|tally| tally.charge(delay, before));
+    }
+
+    /// Takes the next call of a GPU. `is_of_step` is whether it lies in a step after the warm-up.
     pub fn add(&mut self, judged: &JudgedCall, is_of_step: bool) {
         let Some([start, stop]) = judged.part.span else { return };
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
@@ -180,17 +222,11 @@ impl WaitListener {
         let wait = judged.part.wait.map(|wait| wait.max(0));
         if let Some(wait) = wait.filter(|_| gpu < self.recent.len()) {
             let error = judged.part.likely;
-            self.whole.wait(gpu, wait, error);
-            if is_of_step {
-                self.of_steps.wait(gpu, wait, error);
-            }
+            self.tallies(is_of_step).iter_mut().for_each(|tally| tally.wait(gpu, wait, error));
             self.map.add(gpu, [start, stop], wait);
         }
         let (later, shared) = (call.later(), judged.shared.unsigned_abs());
-        self.whole.add(call, later, shared);
-        if is_of_step {
-            self.of_steps.add(call, later, shared);
-        }
+        self.tallies(is_of_step).iter_mut().for_each(|tally| tally.add(call, later, shared));
         let Some(recent) = self.recent.get_mut(gpu) else { return };
         let before = CallBefore {
             function: call.function,
@@ -199,9 +235,9 @@ impl WaitListener {
             likely: judged.part.likely,
         };
         if let Some((delay, before)) =
-            recent.add(Recently { start, stop, before, delay: Delay::of(judged, is_of_step) })
+            recent.add(Recently { start, stop, before, delay: Delay::judged(judged, is_of_step) })
         {
-            self.charge(gpu, &delay, before);
+            self.charge(&delay, before);
         }
     }
 }

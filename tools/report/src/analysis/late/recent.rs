@@ -8,12 +8,13 @@ use common::name::NcclName;
 use common::operation::Later;
 use std::collections::VecDeque;
 
-/// Number of calls behind a late one that are waited for, and of calls ahead of it that are kept.
-const AROUND: usize = 32;
+/// Number of calls after a late one that are waited for, and of calls ahead of it that are kept.
+const CALLS_AROUND: usize = 32;
 
 /// A delay of others by a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delay {
+    pub(super) gpu: usize,
     pub(super) cost: u64,
     pub(super) margin: i64,
     pub(super) occurrence: u64,
@@ -23,7 +24,7 @@ pub(super) struct Delay {
     pub(super) bytes: u64,
     /// Its begin, which is the latest of all ranks.
     pub(super) start: i64,
-    /// Whether it lies in a step behind the warm-up.
+    /// Whether it lies in a step after the warm-up.
     pub(super) is_of_step: bool,
     /// The later of its launch and its GPU.
     pub(super) later: Option<Later>,
@@ -31,9 +32,10 @@ pub(super) struct Delay {
 
 impl Delay {
     /// Returns the delay of a call that came last by more than the error.
-    pub(super) fn of(judged: &JudgedCall, is_of_step: bool) -> Option<Self> {
+    pub(super) fn judged(judged: &JudgedCall, is_of_step: bool) -> Option<Self> {
         let call = judged.call();
         Some(Self {
+            gpu: call.gpu,
             cost: u64::try_from(judged.cost?).unwrap_or(0),
             margin: judged.margin,
             occurrence: judged.occurrence,
@@ -92,11 +94,11 @@ impl Recent {
     /// Adds the next call. Returns the delay that can be judged now, if there is one, with the call before it.
     pub(super) fn add(&mut self, call: Recently) -> Option<(Delay, Option<CallBefore>)> {
         self.calls.push_back(call);
-        if self.calls.len() - self.next <= AROUND {
+        if self.calls.len() - self.next <= CALLS_AROUND {
             return None;
         }
         let found = self.look();
-        if self.next > AROUND {
+        if self.next > CALLS_AROUND {
             self.calls.pop_front();
             self.next -= 1;
         }

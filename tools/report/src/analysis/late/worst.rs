@@ -6,12 +6,12 @@ use crate::job::Job;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// An operation that others waited for.
 #[derive(Debug, Clone, Copy)]
-struct WorstEntry {
-    gpu: usize,
-    delay: Delay,
-    before: Option<CallBefore>,
-    is_propagated: bool,
+pub(super) struct WorstEntry {
+    pub(super) delay: Delay,
+    pub(super) before: Option<CallBefore>,
+    pub(super) is_propagated: bool,
 }
 
 /// The worst operations, longest cost first. Of two that cost the same, the earlier one is the worse.
@@ -26,12 +26,12 @@ impl Worst {
         Self { entries: BTreeMap::new(), most }
     }
 
-    pub(super) fn add(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>, is_propagated: bool) {
-        if delay.cost == 0 {
+    pub(super) fn add(&mut self, entry: WorstEntry) {
+        let Delay { cost, occurrence, .. } = entry.delay;
+        if cost == 0 {
             return;
         }
-        let entry = WorstEntry { gpu, delay: *delay, before, is_propagated };
-        self.entries.insert((Reverse(delay.cost), delay.occurrence), entry);
+        self.entries.insert((Reverse(cost), occurrence), entry);
         if self.entries.len() > self.most {
             self.entries.pop_last();
         }
@@ -51,7 +51,7 @@ impl Worst {
                 sequence: delay.sequence,
                 bytes: delay.bytes,
                 time_us: (delay.start - first) as f64 / 1e3,
-                gpu: entry.gpu,
+                gpu: delay.gpu,
                 late_us: delay.margin as f64 / 1e3,
                 cost_us: delay.cost as f64 / 1e3,
                 propagated: has_all.then_some(entry.is_propagated),

@@ -11,11 +11,11 @@ use crate::job::Job;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest ratio of neighbours, sorted, that are alike.
-const ALIKE: f64 = 1.25;
+const MAX_RATIO: f64 = 1.25;
 /// Fewest transfers or messages of a pair that is compared: a few may all be the first ones, which take longer.
-const FEWEST: u64 = 5;
+const MIN_TRANSFERS: u64 = 5;
 /// Least mean bytes of a transfer or message. The time of smaller ones is latency, which differs with the way.
-const LEAST_BYTES: u64 = 32 << 10;
+const MIN_MEAN_BYTES: u64 = 32 << 10;
 
 /// The way of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub(super) enum PairWay {
 
 impl PairWay {
     /// Returns the way between two GPUs.
-    pub(super) fn of(job: &Job, from: Option<usize>, to: Option<usize>) -> Self {
+    pub(super) fn between(job: &Job, from: Option<usize>, to: Option<usize>) -> Self {
         let node = |gpu: Option<usize>| job.gpus.get(gpu?).map(|gpu| gpu.node);
         match (node(from), node(to)) {
             (Some(one), Some(other)) if one == other => Self::Inside,
@@ -53,7 +53,7 @@ pub(super) struct ClassNames {
 }
 
 impl ClassNames {
-    pub(super) fn of(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         let nodes: BTreeSet<usize> = job.gpus.iter().map(|gpu| gpu.node).collect();
         let mut adapters: BTreeMap<usize, String> = nodes.into_iter().map(|node| (node, job.adapters(node))).collect();
         let are_alike = adapters.values().collect::<BTreeSet<_>>().len() < 2;
@@ -65,7 +65,7 @@ impl ClassNames {
 
     /// Returns the class of a pair.
     pub(super) fn class(&self, job: &Job, from: Option<usize>, to: Option<usize>) -> String {
-        let way = PairWay::of(job, from, to);
+        let way = PairWay::between(job, from, to);
         let adapters = |gpu: Option<usize>| self.adapters.get(&job.gpus.get(gpu?)?.node).map(String::as_str);
         match (way, adapters(from), adapters(to)) {
             (PairWay::Between, Some(one), Some(other)) => {
@@ -100,7 +100,7 @@ pub(super) struct Class {
 
 /// Returns the classes of the pairs that can be compared. Where any pair of a way has transfers over the network, those
 /// of this way without are not compared. Typical rates are compared if all have one, else sustained rates.
-pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[RankPair]) -> Vec<Class> {
+pub(super) fn comparable(job: &Job, dimensions: &[Dimension], rows: &[RankPair]) -> Vec<Class> {
     let is_networked = |class: &str| rows.iter().any(|row| row.class == class && row.sustained.is_some());
     let mut networked: BTreeMap<&str, bool> = BTreeMap::new();
     let mut alike: BTreeMap<Common<'_>, Vec<usize>> = BTreeMap::new();
@@ -108,11 +108,10 @@ pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[RankPair]) -> Vec<
         let is_network = *networked.entry(&row.class).or_insert_with(|| is_networked(&row.class));
         let has_rate = if is_network { row.sustained.is_some() } else { row.lone.is_some() };
         let (number, bytes) = traffic(row, is_network);
-        if !has_rate || number < FEWEST || bytes / number < LEAST_BYTES {
+        if !has_rate || number < MIN_TRANSFERS || bytes / number < MIN_MEAN_BYTES {
             continue;
         }
-        let id = u64::from_str_radix(&row.comm, 16).ok();
-        let communicator = id.and_then(|id| job.places.get(&id)).copied();
+        let communicator = job.place(&row.comm);
         let of = communicator.and_then(|place| job.communicators.get(place));
         let dimension = communicator.and_then(|place| dimensions.get(place)).map_or("", |it| it.name.as_str());
         let (nranks, nnodes) = of.map_or((0, 0), |it| (it.nranks, it.nnodes));
@@ -147,8 +146,8 @@ fn traffic(row: &RankPair, is_network: bool) -> (u64, u64) {
     if is_network { (row.transfers, row.bytes) } else { (row.messages, row.message_bytes) }
 }
 
-/// Divides places, sorted by a figure, wherever it grows by more than [`ALIKE`].
+/// Divides places, sorted by a figure, wherever it grows by more than [`MAX_RATIO`].
 fn side_by_side(mut places: Vec<usize>, figure: impl Fn(&usize) -> f64) -> Vec<Vec<usize>> {
     places.sort_by(|one, other| figure(one).total_cmp(&figure(other)).then(one.cmp(other)));
-    places.chunk_by(|one, next| figure(next) <= ALIKE * figure(one)).map(<[usize]>::to_vec).collect()
+    places.chunk_by(|one, next| figure(next) <= MAX_RATIO * figure(one)).map(<[usize]>::to_vec).collect()
 }

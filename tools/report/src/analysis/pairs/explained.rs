@@ -1,11 +1,11 @@
 //! The parts of the network that explain the slow pairs.
 //!
-//! Many slow pairs have one cause: an adapter, a link between two nodes, a node. A part may be the cause if more than half
-//! of the judged pairs that go over it are slow. The part that explains most pairs is taken, then the one that explains most
-//! of the rest, and so on; of equals, the one that least goes over. What no part explains stays a pair.
+//! Many slow pairs have one cause: an adapter, a link between two nodes, a node. A part may be the cause if more than
+//! half of the judged pairs that go over it are slow. The part that explains most pairs is taken, then the one that
+//! explains most of the rest, and so on; of equals, the one that least goes over. What no part explains stays a pair.
 
 use super::classes::PairWay;
-use crate::analysis::steps::median;
+use crate::analysis::robust::median_of;
 use crate::answer::{Measure, PartKind, RankPair, SlowPart};
 use crate::job::Job;
 use std::cmp::Reverse;
@@ -20,35 +20,30 @@ struct Over {
     inside: bool,
 }
 
-/// A judged pair of GPUs, with its slow rows.
-#[derive(Debug, Clone, Default)]
-struct JudgedPair {
-    slow: Vec<usize>,
-}
+/// The slow rows of judged pairs of GPUs.
+type SlowRows = BTreeMap<[usize; 2], Vec<usize>>;
 
 /// Returns the parts, the one that explains most first.
-pub(super) fn of(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
-    let mut pairs: BTreeMap<[usize; 2], JudgedPair> = BTreeMap::new();
-    // nobody knows whether a late sender's pairs are slow
+pub(super) fn explain(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
+    let mut pairs = SlowRows::new();
+    // it is not known whether a late sender's pairs are slow
     for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.is_judged()) {
         let (Some(from), Some(to)) = (row.from, row.to) else { continue };
-        let judged = pairs.entry([from, to]).or_default();
-        judged.slow.extend(row.slow.then_some(place));
+        pairs.entry([from, to]).or_default().extend(row.slow.then_some(place));
     }
-    if pairs.values().all(|judged| judged.slow.is_empty()) {
+    if pairs.values().all(Vec::is_empty) {
         return vec![];
     }
     let mut totals: BTreeMap<Over, [u64; 2]> = BTreeMap::new();
-    for (&ends, judged) in &pairs {
+    for (&ends, slow_rows) in &pairs {
         for over in parts(job, ends) {
             let [slow, all] = totals.entry(over).or_default();
-            (*slow, *all) = (*slow + u64::from(!judged.slow.is_empty()), *all + 1);
+            (*slow, *all) = (*slow + u64::from(!slow_rows.is_empty()), *all + 1);
         }
     }
     let all: BTreeMap<Over, u64> = totals.iter().map(|(over, [_, all])| (*over, *all)).collect();
     totals.retain(|_, [slow, all]| 2 * *slow > *all);
-    let mut rest: BTreeMap<[usize; 2], JudgedPair> =
-        pairs.into_iter().filter(|(_, judged)| !judged.slow.is_empty()).collect();
+    let mut rest: SlowRows = pairs.into_iter().filter(|(_, slow_rows)| !slow_rows.is_empty()).collect();
     let mut found = vec![];
     while !rest.is_empty() {
         let mut explained: BTreeMap<Over, u64> = BTreeMap::new();
@@ -67,9 +62,9 @@ pub(super) fn of(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
         found.extend(part(job, rows, over, of_part, all.get(&over).copied().unwrap_or(most)));
     }
     let mut single: Vec<SlowPart> = vec![];
-    for (ends, judged) in rest {
+    for (ends, slow_rows) in rest {
         let over = Over { kind: PartKind::Pair, ends, inside: is_inside(job, ends) };
-        single.extend(part(job, rows, over, BTreeMap::from([(ends, judged)]), 1));
+        single.extend(part(job, rows, over, SlowRows::from([(ends, slow_rows)]), 1));
     }
     single.sort_by(|one, other| other.factor.total_cmp(&one.factor));
     found.extend(single);
@@ -77,7 +72,7 @@ pub(super) fn of(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
 }
 
 fn is_inside(job: &Job, [from, to]: [usize; 2]) -> bool {
-    PairWay::of(job, Some(from), Some(to)) == PairWay::Inside
+    PairWay::between(job, Some(from), Some(to)) == PairWay::Inside
 }
 
 /// Returns the parts that a pair of GPUs goes over.
@@ -94,13 +89,7 @@ fn parts(job: &Job, ends: [usize; 2]) -> impl Iterator<Item = Over> {
 }
 
 /// Describes a part by the slow pairs that it explains.
-fn part(
-    job: &Job,
-    rows: &[RankPair],
-    over: Over,
-    pairs: BTreeMap<[usize; 2], JudgedPair>,
-    of: u64,
-) -> Option<SlowPart> {
+fn part(job: &Job, rows: &[RankPair], over: Over, pairs: SlowRows, of: u64) -> Option<SlowPart> {
     let Over { kind, ends, inside } = over;
     let node = |node: usize| job.node_name(node);
     let gpu = |gpu: usize| job.gpus.get(gpu).map_or_else(|| format!("GPU {gpu}"), |gpu| gpu.name.clone());
@@ -125,7 +114,7 @@ fn part(
         }
     };
     gpus.dedup();
-    let mut slow: Vec<usize> = pairs.values().flat_map(|judged| judged.slow.iter().copied()).collect();
+    let mut slow: Vec<usize> = pairs.values().flatten().copied().collect();
     slow.sort_unstable();
     // the like with most bytes stands for all
     let mut like: BTreeMap<(u64, Measure), (u64, Vec<f64>)> = BTreeMap::new();
@@ -136,7 +125,7 @@ fn part(
         rates.push(rate);
     }
     let ((bits, _), (_, rates)) = like.into_iter().max_by_key(|(_, (bytes, _))| *bytes)?;
-    let (rate, middle) = (median(&rates), f64::from_bits(bits));
+    let (rate, middle) = (median_of(rates), f64::from_bits(bits));
     let excess_us = slow.iter().filter_map(|&place| excess_us(rows.get(place)?)).reduce(f64::max);
     let count = pairs.len() as u64;
     let factor = if rate > 0.0 { middle / rate } else { f64::MAX };

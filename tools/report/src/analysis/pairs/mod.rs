@@ -2,24 +2,21 @@
 
 mod classes;
 mod explained;
-mod late;
 mod outlier;
 #[cfg(test)]
 mod tests;
 
+use super::fold::Keyed;
 use crate::answer::{Dimension, Pairs, Part, RankPair};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
 use classes::ClassNames;
 use common::channel_fits::largest_of_unlike;
 use common::summary::Transfers;
-pub use late::{LATE_RANK, LateRanks};
-pub use outlier::LEAST_EFFECT;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+pub use outlier::{LateRanks, MIN_EFFECT, MIN_LATE_SHARE};
 
-/// Most pairs that are kept, of all communicators.
-pub const MOST: usize = 1 << 20;
+/// Most pairs that have a row, of all communicators.
+pub const MAX_PAIRS: usize = 1 << 20;
 
 /// Sums of the messages of a pair.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,31 +63,28 @@ impl Lone {
 #[derive(Debug, Default)]
 pub struct Messages {
     /// By communicator, sender and receiver.
-    sums: FxHashMap<(usize, i32, i32), MessageSum>,
-    left_out: u64,
+    sums: Keyed<(usize, i32, i32), MessageSum, MAX_PAIRS>,
 }
 
 /// A communicator's id, a sender and a receiver.
 type PairKey = (u64, i32, i32);
 
 impl Messages {
-    /// Begins to listen.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Counts transfers of pairs that found no room elsewhere.
-    pub fn leave_out(&mut self, transfers: u64) {
-        self.left_out = self.left_out.saturating_add(transfers);
+    /// Begins to listen. Transfers of so many pairs found no room elsewhere.
+    pub fn with_left_out(transfers: u64) -> Self {
+        let mut messages = Self::default();
+        messages.sums.others.messages = transfers;
+        messages
     }
 
     /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
     /// Dimensions are by place of the communicator.
     pub fn finish(self, job: &Job, dimensions: &[Dimension], transfers: &[Transfers], late: &LateRanks) -> Part<Pairs> {
-        let mut rows: BTreeMap<PairKey, RankPair> = BTreeMap::new();
-        for ((place, rank, peer), sum) in self.sums {
+        let mut rows: Keyed<PairKey, RankPair, MAX_PAIRS> = Keyed::default();
+        rows.others.messages = self.sums.others.messages;
+        for ((place, rank, peer), sum) in self.sums.into_sorted() {
             let Some(communicator) = job.communicators.get(place) else { continue };
-            let row = rows.entry((communicator.comm, rank, peer)).or_default();
+            let row = rows.value((communicator.comm, rank, peer));
             let microseconds = |time: u64| (sum.compared > 0).then(|| time as f64 / 1e3);
             row.messages = sum.messages;
             row.message_bytes = sum.bytes;
@@ -98,16 +92,10 @@ impl Messages {
             row.late_receiver_us = microseconds(sum.late_receiver);
             (row.lone, row.lone_error) = sum.lone.rate().map_or((None, None), |(rate, error)| (Some(rate), error));
         }
-        let mut left_out = self.left_out;
         let largest = largest_of_unlike(transfers.iter().filter_map(|of_pair| of_pair.channel_fits.as_ref()));
         for of_pair in transfers {
             let Ok(comm) = u64::from_str_radix(&of_pair.comm, 16) else { continue };
-            let key = (comm, of_pair.rank, of_pair.peer);
-            if rows.len() >= MOST && !rows.contains_key(&key) {
-                left_out = left_out.saturating_add(of_pair.transfers);
-                continue;
-            }
-            let row = rows.entry(key).or_default();
+            let row = rows.value((comm, of_pair.rank, of_pair.peer));
             add(row, of_pair);
             let fits = of_pair.channel_fits.as_ref();
             row.channels_alike = fits.map(|fits| largest.is_none_or(|largest| fits.chance > largest));
@@ -117,20 +105,18 @@ impl Messages {
                 "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
             );
         }
-        let classes = ClassNames::of(job);
-        let mut rows: Vec<RankPair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
-        outlier::mark(job, &classes::of(job, dimensions, &rows), late, &mut rows);
-        let slow = explained::of(job, &rows);
+        let classes = ClassNames::new(job);
+        let left_out = rows.others.messages.saturating_add(rows.others.transfers);
+        let rows = rows.into_sorted().into_iter();
+        let mut rows: Vec<RankPair> = rows.map(|(key, row)| placed(job, &classes, key, row)).collect();
+        outlier::mark(job, &classes::comparable(job, dimensions, &rows), late, &mut rows);
+        let slow = explained::explain(job, &rows);
         Part::Known(Pairs { rows, left_out, slow })
     }
 
     /// Adds a message, with begin and end of its send, and of its receive, and its transfer if it is alone.
     fn add(&mut self, key: (usize, i32, i32), bytes: u64, spans: Option<[[i64; 2]; 2]>, lone: Option<u64>) {
-        if self.sums.len() >= MOST && !self.sums.contains_key(&key) {
-            self.left_out = self.left_out.saturating_add(1);
-            return;
-        }
-        let sum = self.sums.entry(key).or_default();
+        let sum = self.sums.value(key);
         if let Some(transfer) = lone {
             sum.lone.add(bytes, transfer);
         }
@@ -172,7 +158,7 @@ impl Listener for Messages {
         let received: Vec<Vec<(i32, u64)>> = parts.iter().map(|part| receives(&part.call.messages)).collect();
         let is_compared = occurrence.compared.is_some();
         let is_lone = parts.len() == 2 && parts.iter().all(|part| part.call.messages.len() == 1 && !part.call.is_fused);
-        // who comes last waits for nobody, on any clock
+        // who comes last waits for no rank, on any clock
         let lone = parts.iter().map(|part| Some(part.call.duration).filter(|&it| it > 0 && part.call.source.is_gpu()));
         let transfer = lone.min().flatten().filter(|_| is_lone);
         for part in parts {

@@ -25,7 +25,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
 }
 
 fn rows(job: &Job, transfers: &[Transfers]) -> Vec<RankPair> {
-    Messages::new().finish(job, &[], transfers, &LateRanks::default()).known().unwrap().rows.clone()
+    Messages::default().finish(job, &[], transfers, &LateRanks::default()).known().unwrap().rows.clone()
 }
 
 /// Rank 0 sends at 0 and 1,000, rank 1 receives at 300 and 950.
@@ -39,7 +39,7 @@ fn late_senders_and_late_receivers_are_summed_apart() {
         ];
         occurrence(number, calls, 0)
     };
-    let mut messages = Messages::new();
+    let mut messages = Messages::default();
     let mut untimed = of(2, 0, 100);
     untimed.compared = None;
     play(&mut messages, &job, &[of(0, 0, 300), of(1, 1_000, 950), untimed]);
@@ -58,12 +58,12 @@ fn a_send_without_its_receive_is_no_message() {
         (exchange(&job, 0, 0, &[(1, true, 8), (2, true, 8)]), [0, 1]),
         (exchange(&job, 0, 1, &[(0, false, 8)]), [0, 1]),
     ];
-    let mut messages = Messages::new();
+    let mut messages = Messages::default();
     play(&mut messages, &job, &[occurrence(0, lone, 0)]);
     let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let rows = &part.known().unwrap().rows;
     assert_eq!(rows.iter().map(|row| (row.rank, row.peer, row.messages)).collect::<Vec<_>>(), [(0, 1, 1)]);
-    assert!(Messages::new().finish(&job, &[], &[], &LateRanks::default()).absent().is_some());
+    assert!(Messages::default().finish(&job, &[], &[], &LateRanks::default()).absent().is_some());
 }
 
 /// Two nodes of four GPUs each. All pairs over the network run at 12 GB/s but those between ranks 2 and 5.
@@ -113,7 +113,7 @@ fn only_pairs_of_one_class_are_compared() {
 #[test]
 fn lone_messages_show_a_slow_pair_inside_a_node() {
     let job = job(&[0; 4], &[&[0, 1, 2, 3]]);
-    let mut messages = Messages::new();
+    let mut messages = Messages::default();
     let message = |number: u64, rank: i32, peer: i32, bytes: u64, takes: i64| {
         let calls = vec![
             (exchange(&job, 0, rank as usize, &[(peer, true, bytes)]), [0, takes]),
@@ -163,7 +163,7 @@ fn network(rates: impl IntoIterator<Item = (i32, i32, f64)>) -> Vec<Transfers> {
 }
 
 fn slow(job: &Job, transfers: &[Transfers]) -> Vec<(PartKind, String, u64, u64)> {
-    let part = Messages::new().finish(job, &[], transfers, &LateRanks::default());
+    let part = Messages::default().finish(job, &[], transfers, &LateRanks::default());
     let parts = &part.known().unwrap().slow;
     parts.iter().map(|part| (part.kind, part.name.clone(), part.pairs, part.of)).collect()
 }
@@ -268,7 +268,7 @@ fn a_lone_transfer_needs_no_common_clock() {
         ];
         occurrence(number, calls, 0)
     };
-    let mut messages = Messages::new();
+    let mut messages = Messages::default();
     play(&mut messages, &job, &(0..8).map(message).collect::<Vec<_>>());
     let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let row = &part.known().unwrap().rows[0];
@@ -281,12 +281,12 @@ fn a_late_rank_makes_its_sends_slow_and_no_link() {
     let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
     let late = |excess_us: f64, gain_us: Option<f64>| {
         let found = vec![Straggler { gpus: vec![3], excess_us, gain_us, ..Straggler::default() }];
-        LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() })
+        LateRanks::find(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() })
     };
     let judged = |late: &LateRanks, slow: &[i32]| {
         let rate = |rank| if slow.contains(&rank) { 28_000.0 } else { 45_000.0 };
         let ring = network((0..8).map(|rank| (rank, (rank + 1) % 8, rate(rank))));
-        let part = Messages::new().finish(&job, &[], &ring, late);
+        let part = Messages::default().finish(&job, &[], &ring, late);
         let pairs = part.known().unwrap();
         let of = |is: fn(&RankPair) -> bool| pairs.rows.iter().filter(|row| is(row)).map(|row| row.rank).collect();
         let parts = pairs.slow.iter().flat_map(|part| part.gpus.clone()).collect();
@@ -308,9 +308,9 @@ fn a_late_rank_makes_its_sends_slow_and_no_link() {
 fn a_slow_adapter_of_a_late_rank_is_found_by_what_it_receives() {
     let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
     let found = vec![Straggler { gpus: vec![5], excess_us: 100.0, ..Straggler::default() }];
-    let late = LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
+    let late = LateRanks::find(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
     let rate = |(rank, peer)| (rank, peer, if [rank, peer].contains(&5) { 20_000.0 } else { 45_000.0 });
-    let part = Messages::new().finish(&job, &[], &network(all_to_all(8).map(rate)), &late);
+    let part = Messages::default().finish(&job, &[], &network(all_to_all(8).map(rate)), &late);
     let [part] = &part.known().unwrap().slow[..] else { panic!("one part") };
     assert_eq!((part.kind, part.name.as_str(), part.pairs, part.of), (PartKind::Adapter, "rank 5", 7, 7));
 }
@@ -320,11 +320,11 @@ fn a_slow_adapter_of_a_late_rank_is_found_by_what_it_receives() {
 fn of_few_pairs_those_of_late_ranks_are_compared_with_too() {
     let job = job(&[0, 1, 2, 3], &[&[0, 1, 2, 3]]);
     let found = vec![Straggler { gpus: vec![3], excess_us: 100.0, ..Straggler::default() }];
-    let late = LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
+    let late = LateRanks::find(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
     let ring = network(
         [45_000.0, 22_000.0, 45_000.0, 45_000.0].into_iter().zip(0..).map(|(rate, rank)| (rank, (rank + 1) % 4, rate)),
     );
-    let part = Messages::new().finish(&job, &[], &ring, &late);
+    let part = Messages::default().finish(&job, &[], &ring, &late);
     let slow: Vec<i32> = part.known().unwrap().rows.iter().filter(|row| row.slow).map(|row| row.rank).collect();
     assert_eq!(slow, [1]);
 }

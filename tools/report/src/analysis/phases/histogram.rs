@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 /// Buckets of a power of two: a value is known to a 32nd.
-const FINE: i32 = 32;
+const BUCKETS_OF_POWER: i32 = 32;
 /// Powers of two that are one bin of the answer: times below 1,024 ns.
-const COARSE: i32 = 10;
+const FIRST_POWER: i32 = 10;
 
 /// Numbers of values by power of two, each in 32 equal parts. There are at most 4,096 buckets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Histogram {
     buckets: BTreeMap<i32, u64>,
-    count: u64,
+    pub(super) count: u64,
     negative: u64,
     sum: i128,
     least: i64,
@@ -28,10 +28,6 @@ impl Histogram {
         self.negative += u64::from(value < 0);
         self.sum += i128::from(value);
         *self.buckets.entry(bucket(value)).or_default() += 1;
-    }
-
-    pub(super) fn count(&self) -> u64 {
-        self.count
     }
 
     pub(super) fn mean(&self) -> f64 {
@@ -64,14 +60,14 @@ impl Histogram {
     pub(super) fn powers(&self) -> Vec<(f64, u64)> {
         let mut powers: BTreeMap<i32, u64> = BTreeMap::new();
         for (&bucket, count) in &self.buckets {
-            let power = (bucket.abs() / FINE - COARSE).max(0);
+            let power = (bucket.abs() / BUCKETS_OF_POWER - FIRST_POWER).max(0);
             *powers.entry(if bucket < 0 { -1 - power } else { power }).or_default() += count;
         }
         let Some((&first, &last)) = powers.keys().next().zip(powers.keys().next_back()) else { return vec![] };
         let lower = |power: i32| match power {
             0 => 0.0,
-            1.. => 2f64.powi(COARSE + power - 1),
-            _ => -2f64.powi(COARSE - power - 1),
+            1.. => 2f64.powi(FIRST_POWER + power - 1),
+            _ => -2f64.powi(FIRST_POWER - power - 1),
         };
         (first..=last).map(|power| (lower(power), powers.get(&power).copied().unwrap_or(0))).collect()
     }
@@ -81,8 +77,8 @@ impl Histogram {
 fn bucket(value: i64) -> i32 {
     let size = value.unsigned_abs();
     let Some(power) = size.checked_ilog2() else { return 0 };
-    let part = ((u128::from(size) * FINE as u128) >> power) as i32 - FINE;
-    let bucket = (power as i32 + 1) * FINE + part;
+    let part = ((u128::from(size) * BUCKETS_OF_POWER as u128) >> power) as i32 - BUCKETS_OF_POWER;
+    let bucket = (power as i32 + 1) * BUCKETS_OF_POWER + part;
     if value < 0 { -bucket } else { bucket }
 }
 
@@ -91,11 +87,11 @@ fn lower(bucket: i32) -> f64 {
     if bucket < 0 {
         return -lower(1 - bucket);
     }
-    let (power, part) = (bucket / FINE, bucket % FINE);
+    let (power, part) = (bucket / BUCKETS_OF_POWER, bucket % BUCKETS_OF_POWER);
     if power == 0 {
         return if part == 0 { 0.0 } else { 1.0 };
     }
-    2f64.powi(power - 1) * (1.0 + f64::from(part) / f64::from(FINE))
+    2f64.powi(power - 1) * (1.0 + f64::from(part) / f64::from(BUCKETS_OF_POWER))
 }
 
 #[cfg(test)]
@@ -117,7 +113,7 @@ mod tests {
     fn figures_of_a_known_distribution() {
         let mut histogram = Histogram::default();
         (-100..900).for_each(|value| histogram.add(value * 1000));
-        assert_eq!((histogram.count(), histogram.negative(), histogram.mean()), (1000, 0.1, 399_500.0));
+        assert_eq!((histogram.count, histogram.negative(), histogram.mean()), (1000, 0.1, 399_500.0));
         assert!((histogram.quantile(0.5) / 399_000.0 - 1.0).abs() < 0.02, "{}", histogram.quantile(0.5));
         assert!((histogram.quantile(0.95) / 849_000.0 - 1.0).abs() < 0.02, "{}", histogram.quantile(0.95));
         assert_eq!(histogram.powers().iter().map(|(_, count)| count).sum::<u64>(), 1000);

@@ -17,7 +17,7 @@ struct Phase {
     dimension: usize,
     start: i64,
     stop: i64,
-    /// Whether it counts: it begins in a step behind the warm-up.
+    /// Whether it counts: it begins in a step after the warm-up.
     is_counted: bool,
 }
 
@@ -34,7 +34,7 @@ impl JobPhases {
         Self { gpus: vec![[None; 2]; gpus], by_dimensions: BTreeMap::new() }
     }
 
-    /// Takes in the next call of a GPU. It counts if it is in a step behind the warm-up.
+    /// Takes in the next call of a GPU. It counts if it is in a step after the warm-up.
     pub(crate) fn call(&mut self, judged: &JudgedCall, dimension: usize, is_counted: bool) {
         let gpu = judged.call().gpu;
         let Some([_, present]) = self.gpus.get_mut(gpu) else { return };
@@ -61,23 +61,22 @@ impl JobPhases {
         (*last, *present) = (*present, next);
     }
 
-    /// Makes the answer.
     pub(crate) fn answer(&mut self, dimensions: &Dimensions) -> Part<Phases> {
         for gpu in 0..self.gpus.len() {
             self.change(gpu, None);
         }
         if self.by_dimensions.is_empty() {
-            let known = dimensions.distinct().len().saturating_sub(1);
+            let known = dimensions.distinct.len().saturating_sub(1);
             return Part::Absent(match known {
                 0 => "no communicator's dimension is known; a file of dimensions names them".into(),
                 _ => "no GPU went from one dimension to another with times of the GPU on both sides".into(),
             });
         }
-        let name = |number: usize| dimensions.distinct().get(number).map(|of| of.name.clone()).unwrap_or_default();
+        let name = |number: usize| dimensions.distinct.get(number).map(|of| of.name.clone()).unwrap_or_default();
         let window = |(&(from, to), histogram): (&(usize, usize), &Histogram)| PhaseWindow {
             from: name(from),
             to: name(to),
-            count: histogram.count(),
+            count: histogram.count,
             mean_us: histogram.mean() / 1e3,
             median_us: histogram.quantile(0.5) / 1e3,
             p95_us: histogram.quantile(0.95) / 1e3,

@@ -1,15 +1,22 @@
 //! Values of some steps of a long job: which ones, a hash of the step's number says, so that all lists keep the same
 //! steps and no pattern of the job decides.
 
-/// Most steps of a list.
-pub(super) const STEPS: usize = 512;
+use crate::analysis::robust::{NORMAL, middle};
 
-/// Returns whether a step is among those that are kept after thinning out this many times (SplitMix64's finalizer).
-pub(super) fn is_kept(step: u64, thinned: u32) -> bool {
-    let mut hash = step.wrapping_add(0x9e37_79b9_7f4a_7c15);
+/// Most steps of a list.
+pub(super) const MAX_STEPS: usize = 512;
+
+/// Returns whether a step, or a block of steps, is among those that are kept after thinning out this many times.
+pub(crate) fn is_kept(number: u64, thinned: u32) -> bool {
+    hash(number).leading_zeros() >= thinned
+}
+
+/// Returns a number that looks random (SplitMix64's finalizer).
+pub(crate) fn hash(of: u64) -> u64 {
+    let mut hash = of.wrapping_add(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (hash ^ (hash >> 31)).leading_zeros() >= thinned
+    hash ^ (hash >> 31)
 }
 
 /// A value for each of at most 512 steps. When there are more, every second one is given up.
@@ -26,7 +33,7 @@ impl ThinnedSeries {
             return;
         }
         self.values.push((step, value));
-        while self.values.len() > STEPS {
+        while self.values.len() > MAX_STEPS {
             self.thinned += 1;
             self.values.retain(|&(step, _)| is_kept(step, self.thinned));
         }
@@ -44,20 +51,14 @@ impl ThinnedSeries {
         let middle = median(&mut values)?;
         let count = values.len() as f32;
         values.iter_mut().for_each(|value| *value = (*value - middle).abs());
-        let deviation = 1.4826 * median(&mut values)?;
+        let deviation = NORMAL as f32 * median(&mut values)?;
         Some([middle, (std::f32::consts::FRAC_PI_2 / count).sqrt() * deviation])
     }
 }
 
 /// Returns the median of some numbers.
 pub(crate) fn median(values: &mut [f32]) -> Option<f32> {
-    let middle = values.len() / 2;
-    let is_odd = values.len() % 2 == 1;
-    let (below, &mut upper, _) = (!values.is_empty()).then(|| values.select_nth_unstable_by(middle, f32::total_cmp))?;
-    if is_odd {
-        return Some(upper);
-    }
-    below.iter().copied().max_by(f32::total_cmp).map(|lower| (lower + upper) / 2.0)
+    middle(values, f32::total_cmp).map(|[lower, upper]| (lower + upper) / 2.0)
 }
 
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod tests {
         };
         assert_eq!(kept(512, 1.0).values(), (0..512).map(|step| step as f32).collect::<Vec<_>>());
         let (one, other) = (kept(100_000, 1.0), kept(100_000, 2.0));
-        assert!((150..=STEPS).contains(&one.values().len()), "{}", one.values().len());
+        assert!((150..=MAX_STEPS).contains(&one.values().len()), "{}", one.values().len());
         assert_eq!(other.values(), one.values().iter().map(|value| value * 2.0).collect::<Vec<_>>());
         // they are spread over the job
         assert!((40_000.0..60_000.0).contains(&one.median().unwrap()[0]), "{:?}", one.median());

@@ -6,12 +6,12 @@
 
 mod kept;
 
-pub(crate) use kept::ThinnedSeries;
-pub(crate) use kept::median;
-use kept::{STEPS, is_kept};
+use kept::MAX_STEPS;
+pub(crate) use kept::{ThinnedSeries, hash, is_kept, median};
 
 use super::factor::moved;
-use super::sizes::{BySize, Merge};
+use super::fold::Merge;
+use super::sizes::BySize;
 use super::speed::OccurrenceFunction;
 use crate::answer::{Dimension, Series, SeriesRow};
 use crate::job::Job;
@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 /// Number of slices of a job without steps.
 const SLICES: i64 = 100;
 /// Most transfers of a step that its median is taken of: the first ones.
-const TRANSFERS: usize = 256;
+const MAX_TRANSFERS: usize = 256;
 /// Steps whose transfers are kept apart: ranks need not be in the same one.
-const OPEN: usize = 3;
+const MAX_OPEN_STEPS: usize = 3;
 
 /// Dimension, numbers of ranks and nodes, function, smallest and largest size.
 type SeriesKey = (String, i32, i32, String, [u64; 2]);
@@ -57,7 +57,7 @@ impl StepTransfers {
         Self { division: Division::Slices(slice.max(1), None), rows: FxHashMap::default() }
     }
 
-    /// Adds the call of a GPU, with the number of its step behind the warm-up; `None` for one that lies in no step. The
+    /// Adds the call of a GPU, with the number of its step after the warm-up; `None` for one that lies in no step. The
     /// steps are ignored if the job is divided into slices.
     ///
     /// A collective counts once, with the call of the first rank. Sends and receives count with each rank's exchange.
@@ -80,7 +80,7 @@ impl StepTransfers {
         let Some(step) = step else { return };
         let transfer = (latest_stop - latest_start).max(0) as f32 / 1e3;
         let sizes = self.rows.entry((call.communicator, OccurrenceFunction::of_call(call))).or_default();
-        sizes.of(moved(call)).add(step, transfer);
+        sizes.cell(moved(call)).add(step, transfer);
     }
 
     /// Returns the series. Dimensions are by place of the communicator.
@@ -128,10 +128,10 @@ impl TransferRow {
             return;
         }
         let transfers = self.open.entry(step).or_default();
-        if transfers.len() < TRANSFERS {
+        if transfers.len() < MAX_TRANSFERS {
             transfers.push(transfer);
         }
-        while self.open.len() > OPEN {
+        while self.open.len() > MAX_OPEN_STEPS {
             self.close_first();
         }
     }
@@ -145,7 +145,7 @@ impl TransferRow {
     }
 
     fn thin(&mut self, thinned: u32) {
-        while self.thinned < thinned || self.medians.len() > STEPS {
+        while self.thinned < thinned || self.medians.len() > MAX_STEPS {
             self.thinned += 1;
             self.medians.retain(|&step, _| is_kept(step, self.thinned));
         }
@@ -245,7 +245,7 @@ mod tests {
         }
         let series = transfers.finish(&job, &[]);
         let kept = &series.rows[0].medians_us;
-        assert!((150..=STEPS).contains(&kept.len()), "{}", kept.len());
+        assert!((150..=MAX_STEPS).contains(&kept.len()), "{}", kept.len());
         assert_eq!(series.rows[0].count, 100_000);
         // they are spread over the whole job
         let early = kept.iter().filter(|&&median| median < 50_000.0).count();

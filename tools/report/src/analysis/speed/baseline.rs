@@ -1,6 +1,6 @@
 //! An earlier report, whose bus bandwidths may be expected again.
 
-use crate::analysis::steps::median;
+use crate::analysis::robust::median_of;
 use crate::answer::{Communicators, Part, Speed, SpeedRow};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Baseline {
         if rates.is_empty() {
             return Err("the report has no bus bandwidth".into());
         }
-        Ok(Self { rates: rates.into_iter().map(|(key, rates)| (key, median(&rates))).collect() })
+        Ok(Self { rates: rates.into_iter().map(|(key, rates)| (key, median_of(rates))).collect() })
     }
 
     /// Lets a report expect these rates; `name` is for people. Operations that the baseline lacks expect nothing.

@@ -1,7 +1,7 @@
 //! Sums of the operations of one row.
 
 use crate::analysis::factor::moved;
-use crate::analysis::sizes::Merge;
+use crate::analysis::fold::{Largest, merge_fields};
 use crate::analysis::sketch::TimeSketch;
 use crate::stream::Occurrence;
 use common::name::NcclName;
@@ -19,7 +19,7 @@ pub(super) struct Algorithm {
 pub(super) struct Cell {
     pub(super) count: u64,
     /// Most channels of an operation; 0 where they are not known.
-    pub(super) channels: u8,
+    pub(super) channels: Largest<u8>,
     /// Whether an operation shared its kernel with another. NCCL chose for them together.
     pub(super) is_grouped: bool,
     /// Times from the latest begin to the latest end.
@@ -42,7 +42,7 @@ impl Cell {
     /// A kernel's time is that of all of its operations: those that share one count without a time.
     pub(super) fn add(&mut self, occurrence: &Occurrence, largest: u64) {
         self.count += 1;
-        self.channels = occurrence.parts.iter().map(|part| part.call.channels).fold(self.channels, u8::max);
+        self.channels.0 = occurrence.parts.iter().map(|part| part.call.channels).fold(self.channels.0, u8::max);
         let bytes = || occurrence.parts.iter().map(|part| moved(&part.call));
         self.is_unequal |= bytes().any(|bytes| bytes != largest);
         if occurrence.parts.iter().any(|part| part.call.is_fused) {
@@ -62,29 +62,7 @@ impl Cell {
     }
 }
 
-impl Merge for Cell {
-    fn merge(&mut self, other: Self) {
-        self.count += other.count;
-        self.channels = self.channels.max(other.channels);
-        self.is_grouped |= other.is_grouped;
-        self.transfers.merge(other.transfers);
-        self.largest = self.largest.saturating_add(other.largest);
-        self.mean += other.mean;
-        self.is_unequal |= other.is_unequal;
-        self.timed += other.timed;
-        self.durations = self.durations.saturating_add(other.durations);
-        self.timed_bytes = self.timed_bytes.saturating_add(other.timed_bytes);
-    }
-}
+merge_fields!(Cell: count, channels, is_grouped, transfers, largest, mean, is_unequal, timed, durations, timed_bytes;);
 
 /// Cells by algorithm and protocol.
-#[derive(Default)]
-pub(super) struct Cells(pub(super) BTreeMap<Algorithm, Cell>);
-
-impl Merge for Cells {
-    fn merge(&mut self, other: Self) {
-        for (how, cell) in other.0 {
-            self.0.entry(how).or_default().merge(cell);
-        }
-    }
-}
+pub(super) type Cells = BTreeMap<Algorithm, Cell>;

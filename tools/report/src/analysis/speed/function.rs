@@ -6,7 +6,6 @@ use common::name::NcclName;
 /// The function of an occurrence: a collective's, or one of sends and receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::analysis) enum OccurrenceFunction {
-    /// A collective of this name.
     Collective(NcclName),
     /// A send and its receive, each alone.
     SendRecv,
@@ -28,13 +27,12 @@ impl OccurrenceFunction {
     }
 
     /// Returns the function of an occurrence. Ranks may send and receive in groups of different sizes.
-    pub(in crate::analysis) fn of(occurrence: &Occurrence) -> Option<Self> {
+    pub(in crate::analysis) fn of_occurrence(occurrence: &Occurrence) -> Option<Self> {
         let mut functions = occurrence.parts.iter().map(|part| Self::of_call(&part.call));
         let first = functions.next()?;
         Some(if functions.all(|function| function == first) { first } else { Self::Exchange })
     }
 
-    /// Returns the kind of its calls.
     pub(in crate::analysis) fn kind(self) -> CallKind {
         match self {
             Self::Collective(_) => CallKind::Collective,

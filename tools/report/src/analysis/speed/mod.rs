@@ -32,25 +32,20 @@ pub struct Speeds {
 }
 
 impl Speeds {
-    /// Begins to listen.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the part of the answer. Dimensions are by place of the communicator.
     pub fn finish(self, job: &Job, dimensions: &[Dimension], links: &Links) -> Part<Speed> {
         if self.cells.is_empty() {
             return Part::Absent("There is no operation.".into());
         }
         let mut rows: Vec<SpeedRow> = vec![];
-        let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
+        let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::new(job, of)).collect();
         for ((place, function), sizes) in self.cells {
             let Some((communicator, forcing)) = job.communicators.get(place).zip(forcing.get(place)) else { continue };
             let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
-            let rate = links.of(communicator.comm, function.kind());
+            let rate = links.rate(communicator.comm, function.kind());
             let by_size: Vec<([u64; 2], Cells)> = sizes.into_cells().collect();
             // the last operation of a group may be alone in a kernel: then others of the function are not
-            let are_alone = !by_size.iter().any(|(_, cells)| cells.0.values().any(|cell| cell.is_grouped));
+            let are_alone = !by_size.iter().any(|(_, cells)| cells.values().any(|cell| cell.is_grouped));
             for (range, cells) in by_size {
                 let row = |(how, cell): (Algorithm, Cell)| {
                     let is_given = links.is_given(communicator.comm);
@@ -58,11 +53,11 @@ impl Speeds {
                     let link = link.map(|rate| LinkRate { rate, is_given });
                     let nnodes = job.nodes_of(communicator);
                     let known = row::RowKeys { function, communicator, nnodes, dimension, range, how, link };
-                    let mut row = row::of(&known, &cell);
-                    row.forced = forcing.of_row(&row, Ran { channels: cell.channels, are_alone });
+                    let mut row = row::speed_row(&known, &cell);
+                    row.forced = forcing.of_row(&row, Ran { channels: cell.channels.0, are_alone });
                     row
                 };
-                rows.extend(cells.0.into_iter().map(row));
+                rows.extend(cells.into_iter().map(row));
             }
         }
         rows.sort_by(|one, other| key(one).cmp(&key(other)));
@@ -78,12 +73,13 @@ fn key(row: &SpeedRow) -> (&str, &str, u64, &str, &str) {
 
 impl Listener for Speeds {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
-        let (Some(function), Some(first)) = (OccurrenceFunction::of(occurrence), occurrence.parts.first()) else {
+        let (Some(function), Some(first)) = (OccurrenceFunction::of_occurrence(occurrence), occurrence.parts.first())
+        else {
             return;
         };
         let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
         let how = Algorithm { algorithm: first.call.algorithm, protocol: first.call.protocol };
         let sizes = self.cells.entry((first.call.communicator, function)).or_default();
-        sizes.of(bytes).0.entry(how).or_default().add(occurrence, bytes);
+        sizes.cell(bytes).entry(how).or_default().add(occurrence, bytes);
     }
 }

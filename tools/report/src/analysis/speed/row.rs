@@ -8,7 +8,7 @@ use crate::job::Communicator;
 use common::name::NcclName;
 
 /// Most of a link's rate that its calls reach. A machine's link with more than that is not the one that they use.
-const MOST: f64 = 1.1;
+const MAX_LINK_SHARE: f64 = 1.1;
 
 /// The rate of a link, GB/s, and whether the user has given it.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ impl LinkRate {
     /// Returns a rate as a share of the link's.
     fn share(self, busbw: f64) -> Option<f64> {
         let share = (self.rate > 0.0).then(|| busbw / self.rate)?;
-        (self.is_given || share <= MOST).then_some(share)
+        (self.is_given || share <= MAX_LINK_SHARE).then_some(share)
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) struct RowKeys<'a> {
 }
 
 /// Returns a row. Bytes over nanoseconds are GB/s.
-pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
+pub(super) fn speed_row(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
     let (function, communicator) = (known.function.text(), known.communicator);
     let (size, bus) = factors(known.function.kind(), NcclName::of_text(&function), communicator.nranks);
     let times = &cell.transfers;
@@ -46,8 +46,8 @@ pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
         factor.filter(|_| time > 0 && bytes > 0).map(|factor| bytes as f64 * factor / time as f64)
     };
     let is_equal = !cell.is_unequal;
-    let busbw = over(cell.largest, times.sum(), bus).filter(|_| is_equal);
-    let busiest = over(cell.largest, times.sum(), Some(1.0)).filter(|_| cell.is_unequal);
+    let busbw = over(cell.largest, times.sum, bus).filter(|_| is_equal);
+    let busiest = over(cell.largest, times.sum, Some(1.0)).filter(|_| cell.is_unequal);
     let mean = (cell.timed > 0).then(|| cell.durations as f64 / cell.timed as f64);
     SpeedRow {
         comm: format!("{:016x}", communicator.comm),
@@ -59,13 +59,13 @@ pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
         algorithm: text(known.how.algorithm),
         protocol: text(known.how.protocol),
         count: cell.count,
-        compared: times.count(),
-        min_us: times.ends().map(|[least, _]| microseconds(least as f64)),
+        compared: times.count,
+        min_us: times.ends.map(|[least, _]| microseconds(least as f64)),
         median_us: times.percentile(0.5).map(microseconds),
         p95_us: times.percentile(0.95).map(microseconds),
-        max_us: times.ends().map(|[_, longest]| microseconds(longest as f64)),
+        max_us: times.ends.map(|[_, longest]| microseconds(longest as f64)),
         mean_us: mean.map(microseconds),
-        algbw: over(cell.largest, times.sum(), size).filter(|_| is_equal),
+        algbw: over(cell.largest, times.sum, size).filter(|_| is_equal),
         busbw,
         busbw_mean: over(cell.timed_bytes, cell.durations, bus).filter(|_| is_equal),
         imbalance: (cell.is_unequal && cell.mean > 0.0).then(|| cell.largest as f64 / cell.mean),

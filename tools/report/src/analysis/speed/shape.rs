@@ -3,7 +3,7 @@
 //! Communicators have one shape if they have the same numbers of ranks and nodes. What takes the same function, size,
 //! algorithm and protocol should take the same time in each of them.
 
-use crate::analysis::steps::median;
+use crate::analysis::robust::{self, spread};
 use crate::answer::{RankPair, SlowCommunicator, SpeedRow};
 use crate::job::Job;
 use common::name::NcclName;
@@ -11,22 +11,19 @@ use common::operation::{bus_factor, size_factor};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of an operation from which on its rate says something of a link: the time of a smaller one is latency.
-pub const LARGE: f64 = 1024.0 * 1024.0;
+pub const MIN_LARGE_BYTES: f64 = 1024.0 * 1024.0;
 /// Fewest communicators of a shape that are compared.
-const FEWEST: usize = 4;
+const MIN_COMMUNICATORS: usize = 4;
 /// Fewest operations of a communicator that is compared.
-const OPERATIONS: u64 = 5;
+const MIN_OPERATIONS: u64 = 5;
 /// Communicators with a z above this may be slow.
-const SLOW: f64 = 5.0;
+const MIN_SLOW_Z: f64 = 5.0;
 /// Least part of the median that a slow one's time is above it.
-const LEAST_EFFECT: f64 = 0.15;
-/// Standard deviation of a normal distribution over its MAD, and over the distance of its 95th percentile.
-const DEVIATION: f64 = 1.4826;
-const OF_P95: f64 = 1.0 / 1.645;
-/// Standard error of a median of normally distributed times over that of their mean.
-const OF_MEDIAN: f64 = 1.2533;
+const MIN_EFFECT: f64 = 0.15;
+/// Standard deviation of a normal distribution over the distance of its 95th percentile.
+const DEVIATION_OF_P95: f64 = 1.0 / 1.645;
 /// Least deviation, over the median.
-const LEAST: f64 = 0.01;
+const MIN_DEVIATION: f64 = 0.01;
 
 /// Returns the bytes S of an operation of this row, in the mean.
 pub fn size(row: &SpeedRow) -> f64 {
@@ -64,7 +61,7 @@ fn by_shape<'a>(
     is_taken: impl Fn(&SpeedRow) -> bool,
 ) -> BTreeMap<OperationShape<'a>, Vec<usize>> {
     let mut shapes: BTreeMap<OperationShape<'_>, Vec<usize>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.compared >= OPERATIONS && is_taken(row)) {
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.compared >= MIN_OPERATIONS && is_taken(row)) {
         shapes.entry(shape(row)).or_default().push(place);
     }
     shapes
@@ -86,33 +83,31 @@ pub(super) fn expect(rows: &mut [SpeedRow]) {
     }
 }
 
-/// Returns the communicators whose large collectives are slow among those of their shape, slowest first, each once. Those
-/// with pairs that were judged by transfers over the network are left to these. Between nodes, times are known to
+/// Returns the communicators whose large collectives are slow among those of their shape, slowest first, each once.
+/// Those with pairs that were judged by transfers over the network are left to these. Between nodes, times are known to
 /// `error_us`.
 pub(crate) fn slow(job: &Job, rows: &[SpeedRow], pairs: &[RankPair], error_us: Option<f64>) -> Vec<SlowCommunicator> {
     let judged: BTreeSet<&str> = pairs.iter().filter(|pair| pair.z.is_some()).map(|pair| pair.comm.as_str()).collect();
     let is_collective = |row: &SpeedRow| !matches!(row.function.as_str(), "SendRecv" | "Exchange");
     let is_taken = |row: &SpeedRow| {
         let is_known = row.median_us.is_some() && row.imbalance.is_none();
-        is_known && is_collective(row) && size(row) >= LARGE && !judged.contains(row.comm.as_str())
+        is_known && is_collective(row) && size(row) >= MIN_LARGE_BYTES && !judged.contains(row.comm.as_str())
     };
     let mut found: BTreeMap<&str, SlowCommunicator> = BTreeMap::new();
-    for places in by_shape(rows, is_taken).into_values().filter(|places| places.len() >= FEWEST) {
+    for places in by_shape(rows, is_taken).into_values().filter(|places| places.len() >= MIN_COMMUNICATORS) {
         let of_shape: Vec<&SpeedRow> = places.into_iter().filter_map(|place| rows.get(place)).collect();
         let times: Vec<f64> = of_shape.iter().filter_map(|row| row.median_us).collect();
-        let middle = median(&times);
-        let distances: Vec<f64> = times.iter().map(|time| (time - middle).abs()).collect();
-        let deviation = (DEVIATION * median(&distances)).max(LEAST * middle);
+        let [middle, deviation] = spread(&times);
+        let deviation = deviation.max(MIN_DEVIATION * middle);
         for (row, time) in of_shape.iter().zip(times) {
-            let scatter = row.p95_us.map_or(0.0, |p95| (p95 - time).max(0.0) * OF_P95);
-            let own = OF_MEDIAN * scatter / (row.compared as f64).sqrt();
+            let scatter = row.p95_us.map_or(0.0, |p95| (p95 - time).max(0.0) * DEVIATION_OF_P95);
+            let own = robust::error(scatter, row.compared as usize);
             let z = (time - middle) / deviation.hypot(own);
             let is_resolved = row.nnodes == 1 || error_us.is_some_and(|error| time - middle > error);
-            if !(z > SLOW && time >= (1.0 + LEAST_EFFECT) * middle && is_resolved) {
+            if !(z > MIN_SLOW_Z && time >= (1.0 + MIN_EFFECT) * middle && is_resolved) {
                 continue;
             }
-            let id = u64::from_str_radix(&row.comm, 16).ok();
-            let members = id.and_then(|id| job.communicator(id)).map_or(&[][..], |it| &it.members);
+            let members = job.communicator_named(&row.comm).map_or(&[][..], |it| &it.members);
             let slow = SlowCommunicator {
                 comm: row.comm.clone(),
                 gpus: members.iter().map(|member| member.gpu).collect(),

@@ -6,7 +6,7 @@ use crate::stream::{Call, CallKind, Occurrence};
 use common::name::NcclName;
 
 fn rows(job: &Job, links: &Links, occurrences: &[Occurrence]) -> Vec<SpeedRow> {
-    let mut speeds = Speeds::new();
+    let mut speeds = Speeds::default();
     play(&mut speeds, job, occurrences);
     let dimension = Dimension { name: "DP".into(), ..Dimension::default() };
     speeds.finish(job, &[dimension], links).known().unwrap().rows.clone()
@@ -143,7 +143,7 @@ fn what_was_not_compared_is_absent() {
     let row = &plain(&job, &[one])[0];
     assert_eq!((row.count, row.compared, row.busbw, row.algbw), (1, 0, None, None));
     assert_eq!((row.mean_us, row.busbw_mean), (Some(1.0), Some(1.0)));
-    assert!(Speeds::new().finish(&job, &[], &Links::default()).absent().is_some());
+    assert!(Speeds::default().finish(&job, &[], &Links::default()).absent().is_some());
 }
 
 /// Sizes of one function and communicator are put together, whatever the algorithm.
@@ -168,7 +168,7 @@ fn a_communicator_is_slow_among_those_of_its_shape() {
     let groups: Vec<&[usize]> = groups.iter().map(|group| &group[..]).collect();
     let job = job(&[0; 32], &groups);
     let slow = |takes: &dyn Fn(usize, u64) -> i64| {
-        let mut speeds = Speeds::new();
+        let mut speeds = Speeds::default();
         for group in 0..16 {
             for number in 0..20 {
                 let stop = takes(group, number);

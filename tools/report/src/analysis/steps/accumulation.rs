@@ -12,7 +12,7 @@
 //!   checkpoint.
 //! - The longer period is exactly k of it and then small calls with a sum. It covers as much as the shorter one does: a
 //!   sum that sometimes comes sooner or later is none of a step.
-//! - The pause behind these calls, their own time left out, is at least half as long again as between two micro-steps:
+//! - The pause after these calls, their own time left out, is at least half as long again as between two micro-steps:
 //!   the optimizer runs there, and there alone. Steps that are logged have an optimizer each, so that their pauses are
 //!   alike.
 
@@ -27,7 +27,7 @@ pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition
     let of_best = |it: &Candidate| 100 * (it.calls() + 2 * it.pattern.len()) >= 99 * best.calls();
     let longer = periods.longer_than(best.pattern.len()).filter(|it| of_best(it));
     std::iter::once(best).chain(longer).find_map(|candidate| {
-        let split = Split::of(sequence, candidate)?;
+        let split = Split::split_period(sequence, candidate)?;
         // the best period itself may be the step; of a longer one, the best is the micro-step
         let is_of_best = candidate.pattern.len() == best.pattern.len() || split.micro == best.pattern.len();
         (is_of_best && split.has_shards && split.has_pause(sequence))
@@ -38,11 +38,11 @@ pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::steps::mark::Mark;
+    use crate::analysis::steps::sequence::Mark;
 
     const LARGE: u64 = 1 << 26;
 
-    /// Calls of 100 ns, each `pause` behind the one before.
+    /// Calls of 100 ns, each `pause` after the one before.
     #[derive(Default)]
     struct Calls(Sequence, u64);
 
@@ -67,7 +67,7 @@ mod tests {
 
         fn found(&self) -> Option<(usize, usize, usize)> {
             let Self(sequence, _) = self;
-            let found = steps(sequence, &Periods::of(&sequence.tokens[0], &sequence.bytes))?;
+            let found = steps(sequence, &Periods::find(&sequence.tokens[0], &sequence.bytes))?;
             Some((found.pattern.len(), found.micro?, found.from))
         }
     }
@@ -91,7 +91,7 @@ mod tests {
                 assert_eq!(accumulated(layers, times, 4).found(), expected, "{layers} layers, {times} micro-steps");
             }
         }
-        // a norm behind each is a step already
+        // a norm after each is a step already
         assert_eq!(accumulated(12, 1, 20).found(), None);
         // what comes first is no step, nor is an evaluation
         let mut calls = Calls::default();
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(calls.found(), Some((145, 4, 5)));
     }
 
-    /// Steps with an optimizer each, and a sum for the log behind every tenth.
+    /// Steps with an optimizer each, and a sum for the log after every tenth.
     fn logged(reduce: Mark, norm: bool, log: impl Fn(u64) -> bool) -> Calls {
         let mut calls = Calls::default();
         for step in 1..=60 {

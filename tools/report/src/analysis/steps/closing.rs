@@ -1,15 +1,14 @@
 //! The calls by which a step is known to be over.
 //!
-//! An evaluation or a checkpoint behind every n-th step repeats as exactly as the steps do, and may have as many calls
+//! An evaluation or a checkpoint after every n-th step repeats as exactly as the steps do, and may have as many calls
 //! as some of them. But a period with a sum of a few numbers, a norm or a loss, is a step already, if all that comes
 //! between its copies is small or is what the period itself does: an evaluation goes forward as a step does, a
-//! checkpoint is a barrier. Where something large comes that the period lacks, as the gradients behind micro-batches
+//! checkpoint is a barrier. Where something large comes that the period lacks, as the gradients after micro-batches
 //! whose losses were summed, the step is longer.
 
-use super::mark::{Mark, SMALL};
 use super::micro;
 use super::pattern::{Candidate, Periods};
-use super::sequence::Sequence;
+use super::sequence::{MAX_SMALL_BYTES, Mark, Sequence};
 use super::token::{CallToken, Detail};
 use rustc_hash::FxHashSet;
 
@@ -35,7 +34,7 @@ fn is_whole(sequence: &Sequence, period: &Candidate) -> bool {
     let tokens = &sequence.tokens[Detail::Exact as usize];
     let own: FxHashSet<CallToken> = period.pattern.iter().copied().collect();
     let is_usual = |place: usize| {
-        let is_small = sequence.bytes.get(place).is_some_and(|&bytes| bytes <= SMALL);
+        let is_small = sequence.bytes.get(place).is_some_and(|&bytes| bytes <= MAX_SMALL_BYTES);
         is_small || tokens.get(place).is_some_and(|token| own.contains(token))
     };
     let ends = period.copies.iter().map(|copy| copy + length);
@@ -58,11 +57,11 @@ mod tests {
             sequence.marks.push(if is_sum { Mark::Sum } else { Mark::Other });
             sequence.times.push([0, 0]);
         }
-        let periods = Periods::of(&sequence.tokens[0], &sequence.bytes);
+        let periods = Periods::find(&sequence.tokens[0], &sequence.bytes);
         period(&sequence, &periods).map(|found| (found.pattern.len(), found.copies[0]))
     }
 
-    /// Four buckets and the loss; behind every n-th step something else.
+    /// Four buckets and the loss; after every n-th step something else.
     fn every(n: u32, sum: bool, behind: &[(u32, u64, bool)]) -> Vec<(u32, u64, bool)> {
         let mut calls = vec![(9, LARGE, false); 12];
         for step in 1..=120 {

@@ -1,62 +1,37 @@
 //! Figures of a list of lengths.
 
+use crate::analysis::robust::{median_of, spread};
 use crate::answer::LengthShift;
 
-/// Factor that makes the median absolute deviation of normally distributed values their standard deviation.
-const NORMAL: f64 = 1.4826;
 /// Steps whose medians are compared for shifts.
-const WINDOW: usize = 10;
+const WINDOW_STEPS: usize = 10;
 /// Least change of the median that is a shift.
-const SHIFT: f64 = 0.1;
-
-/// Returns the median; 0 of an empty list.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let sorted = sorted(values);
-    let at = |place: usize| sorted.get(place).copied().unwrap_or(0.0);
-    match sorted.len() {
-        0 => 0.0,
-        count if count % 2 == 1 => at(count / 2),
-        count => (at(count / 2 - 1) + at(count / 2)) / 2.0,
-    }
-}
-
-/// Returns the smallest value that at least this share of the values do not exceed; 0 of an empty list.
-pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
-    let rank = (share * values.len() as f64).ceil() as usize;
-    sorted(values).get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
-}
+const MIN_SHIFT: f64 = 0.1;
 
 /// Returns the places of values above median + 3 x 1.4826 x MAD.
 pub(super) fn outliers(values: &[f64]) -> Vec<usize> {
-    let middle = median(values);
-    let deviations: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-    let limit = middle + 3.0 * NORMAL * median(&deviations);
+    let [middle, deviation] = spread(values);
+    let limit = middle + 3.0 * deviation;
     // equal lengths differ in their last digits
     (0..values.len()).filter(|&at| values[at] > limit * (1.0 + 1e-9)).collect()
 }
 
-/// Number of later steps that show that a step stands out.
-const ENOUGH: usize = 5;
+/// Number of later steps that show that a step is an outlier.
+const MIN_LATER_STEPS: usize = 5;
 
 /// Returns how many values at the beginning are of the warm-up: larger than twice the median, or than 1.2 times the
 /// median and 1.1 times every later one.
 pub(super) fn warm_up(values: &[f64]) -> usize {
-    let median = median(values);
+    let median = median_of(values.iter().copied());
     let largest_behind = |place: usize| values.iter().skip(place + 1).copied().fold(0.0, f64::max);
-    let has_enough = |place: usize| values.len() > place + ENOUGH;
+    let has_enough = |place: usize| values.len() > place + MIN_LATER_STEPS;
     let stands_out =
         |place: usize, value: f64| has_enough(place) && value > 1.2 * median && value > 1.1 * largest_behind(place);
     let is_of_it = |(place, value): (usize, f64)| value > 2.0 * median || stands_out(place, value);
     values.iter().copied().enumerate().take_while(|&step| is_of_it(step)).count()
 }
 
-/// A place, and the medians before and behind it.
+/// A place, and the medians before and after it.
 type LengthChange = (usize, f64, f64);
 
 /// Returns the changes of the median of 10 steps. Of neighbouring changes that come from one shift it is the largest,
@@ -65,10 +40,11 @@ pub(super) fn shifts(values: &[f64]) -> Vec<LengthShift> {
     let mut shifts = vec![];
     // the largest change of the present stretch, and the places that have it
     let mut largest: Option<(f64, Vec<LengthChange>)> = None;
-    for at in WINDOW..=values.len().saturating_sub(WINDOW) {
-        let (from, to) = (median(&values[at - WINDOW..at]), median(&values[at..at + WINDOW]));
+    for at in WINDOW_STEPS..=values.len().saturating_sub(WINDOW_STEPS) {
+        let [from, to] = [&values[at - WINDOW_STEPS..at], &values[at..at + WINDOW_STEPS]]
+            .map(|part| median_of(part.iter().copied()));
         let change = if from > 0.0 { (to / from - 1.0).abs() } else { 0.0 };
-        if change > SHIFT {
+        if change > MIN_SHIFT {
             match &mut largest {
                 Some((most, places)) if (change - *most).abs() < 1e-9 => places.push((at, from, to)),
                 Some((most, _)) if change < *most => {}
@@ -93,9 +69,6 @@ mod tests {
 
     #[test]
     fn figures_of_known_lists() {
-        assert_eq!((median(&[]), median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0])), (0.0, 2.0, 2.5));
-        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!((quantile(&hundred, 0.99), quantile(&hundred, 0.95), quantile(&[7.0], 0.99)), (99.0, 95.0, 7.0));
         // median 10, MAD 1: the limit is 14.4478
         assert_eq!(outliers(&[9.0, 10.0, 11.0, 9.0, 11.0, 10.0, 10.0, 14.4, 14.5]), [8]);
         assert_eq!(warm_up(&[50.0, 30.0, 10.0, 40.0, 10.0, 10.0, 10.0]), 2);

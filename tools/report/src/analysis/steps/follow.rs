@@ -22,7 +22,7 @@ pub(crate) enum StepEvent {
 pub(crate) struct InStep {
     /// The step that has begun last, warm-up included.
     pub(crate) step: u64,
-    /// Place among the calls of the step; `None` for a call that interrupts it, or lies behind it.
+    /// Place among the calls of the step; `None` for a call that interrupts it, or lies after it.
     pub(crate) place: Option<u32>,
     /// The call as a number: equal for equal calls of ranks that do the same.
     pub(crate) token: CallToken,
@@ -49,10 +49,10 @@ struct GpuState {
 /// The calls of all GPUs on their way along the steps.
 #[derive(Debug)]
 pub(crate) struct Follower {
-    plan: StepPlan,
+    pub(crate) plan: StepPlan,
     own: OwnCommunicators,
     gpus: Vec<GpuState>,
-    /// Calls behind the warm-up, and those that belong to complete steps.
+    /// Calls after the warm-up, and those that belong to complete steps.
     behind: u64,
     covered: u64,
 }
@@ -61,26 +61,16 @@ impl Follower {
     pub(crate) fn new(job: &Job, plan: StepPlan) -> Self {
         Self {
             plan,
-            own: OwnCommunicators::of(job),
+            own: OwnCommunicators::new(job),
             gpus: vec![GpuState::default(); job.gpus.len()],
             behind: 0,
             covered: 0,
         }
     }
 
-    pub(crate) fn plan(&self) -> &StepPlan {
-        &self.plan
-    }
-
-    /// Returns the share of the calls behind the warm-up that belong to steps.
+    /// Returns the share of the calls after the warm-up that belong to steps.
     pub(crate) fn covered(&self) -> f64 {
         if self.behind > 0 { self.covered as f64 / self.behind as f64 } else { 0.0 }
-    }
-
-    /// Returns the number of calls of a step; that of the first GPU where they differ.
-    pub(crate) fn period(&self) -> Option<u64> {
-        let StepUnit::Patterns(_, by_gpu) = &self.plan.what else { return None };
-        by_gpu.iter().flatten().next().map(|of| of.pattern.len() as u64)
     }
 
     /// Returns the number of the step that a GPU has begun last.
@@ -221,7 +211,7 @@ mod tests {
         let job = job(&[(1, &[0])]);
         let by_process = vec![vec![[100, 200], [200, 300], [300, 400], [500, 600], [700, 800]]];
         let regions = StepRegions { name: "step".into(), is_file: true, by_process };
-        let plan = StepPlan::of(&job, Survey::new(&job), Some(&regions), &|_, time| time as i64);
+        let plan = StepPlan::decide(&job, Survey::new(&job), Some(&regions), &|_, time| time as i64);
         let mut follower = Follower::new(&job, plan);
         let mut events = vec![];
         let steps = [50, 110, 190, 310, 450, 520].map(|enqueued| {

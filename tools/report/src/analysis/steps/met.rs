@@ -1,12 +1,12 @@
-//! The periods of sequences that were met before. Ranks that run the same program make the same calls, whose periods are
-//! looked for once.
+//! The periods of sequences that were met before. Ranks that run the same program make the same calls, whose periods
+//! are looked for once.
 
 use super::pattern::Periods;
 use super::sequence::Sequence;
 use super::token::{CallToken, Detail};
 
 /// Sequences that are kept: neighbouring ranks are of few stages of a pipeline. They take 16 bytes a call.
-const KEPT: usize = 4;
+const MAX_SEQUENCES: usize = 4;
 
 /// The calls of a sequence without their times, and their periods.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(super) struct MetCalls {
 }
 
 impl MetCalls {
-    fn of(sequence: &Sequence) -> Self {
+    fn search(sequence: &Sequence) -> Self {
         let Sequence { tokens, bytes, .. } = sequence;
-        let periods = |detail: Detail| Periods::of(&tokens[detail as usize], bytes);
+        let periods = |detail: Detail| Periods::find(&tokens[detail as usize], bytes);
         let (exact, without_counts) = (periods(Detail::Exact), periods(Detail::WithoutCounts));
         Self { tokens: tokens.clone(), bytes: bytes.clone(), exact, without_counts }
     }
@@ -42,8 +42,8 @@ impl MetSequences {
         match self.0.iter().position(|calls| calls.are_of(sequence)) {
             Some(place) => self.0[..=place].rotate_right(1),
             None => {
-                self.0.truncate(KEPT - 1);
-                self.0.insert(0, MetCalls::of(sequence));
+                self.0.truncate(MAX_SEQUENCES - 1);
+                self.0.insert(0, MetCalls::search(sequence));
             }
         }
         &self.0[0]
@@ -52,7 +52,7 @@ impl MetSequences {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mark::Mark;
+    use super::super::sequence::Mark;
     use super::*;
 
     fn sequence(tokens: &[CallToken], bytes: u64) -> Sequence {
@@ -76,11 +76,11 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(7);
         for turn in 0..200 {
             let next = &sequences[if turn < 50 { turn % sequences.len() } else { random.usize(..sequences.len()) }];
-            let (found, alone) = (met.meet(next), MetCalls::of(next));
+            let (found, alone) = (met.meet(next), MetCalls::search(next));
             assert!(found.are_of(next));
             assert_eq!(found.exact.best().unwrap().pattern.len(), next.tokens[0].len() / 12);
             assert_eq!(format!("{found:?}"), format!("{alone:?}"));
-            assert!(met.0.len() <= KEPT);
+            assert!(met.0.len() <= MAX_SEQUENCES);
         }
     }
 }

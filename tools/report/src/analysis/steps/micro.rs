@@ -1,16 +1,15 @@
-//! A period as several micro-steps, or steps, and small calls behind them.
+//! A period as several micro-steps, or steps, and small calls after them.
 
-use super::figures::median;
-use super::mark::{Mark, SMALL};
 use super::pattern::Candidate;
 use super::run::z_function;
-use super::sequence::Sequence;
+use super::sequence::{MAX_SMALL_BYTES, Mark, Sequence};
 use super::token::Detail;
+use crate::analysis::robust::median_of;
 
 /// Least length of the optimizer's pause, as a multiple of the pause between micro-steps.
-const PAUSE: f64 = 1.5;
+const MIN_PAUSE_RATIO: f64 = 1.5;
 
-/// A step as its micro-steps and the calls behind them.
+/// A step as its micro-steps and the calls after them.
 #[derive(Debug)]
 pub(super) struct Split {
     /// The step, which ends with the small calls.
@@ -24,13 +23,12 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Splits a period.
-    pub(super) fn of(sequence: &Sequence, candidate: &Candidate) -> Option<Self> {
+    pub(super) fn split_period(sequence: &Sequence, candidate: &Candidate) -> Option<Self> {
         let (period, first) = (candidate.pattern.len(), *candidate.copies.first()?);
         let marks = sequence.marks.get(first..first + period)?;
         let bytes = sequence.bytes.get(first..first + period)?;
         // a period may begin anywhere in a step: places go round
-        let is_small = |place: usize| bytes.get(place % period).is_some_and(|&bytes| bytes <= SMALL);
+        let is_small = |place: usize| bytes.get(place % period).is_some_and(|&bytes| bytes <= MAX_SMALL_BYTES);
         let sum = marks.iter().position(|mark| *mark == Mark::Sum)?;
         let end = (sum..sum + period).find(|&place| !is_small(place))?;
         let begin = (0..period).map(|back| end - 1 + period - back).find(|&place| !is_small(place))? + 1;
@@ -50,7 +48,7 @@ impl Split {
         };
         let micro = (1..=body.len() / 2).find(repeats)?;
         let has_shards = (end..end + micro).any(|place| marks.get(place % period) == Some(&Mark::Shards));
-        let step = Candidate::of(&pattern, &sequence.tokens[Detail::Exact as usize], &sequence.bytes)?;
+        let step = Candidate::find(&pattern, &sequence.tokens[Detail::Exact as usize], &sequence.bytes)?;
         Some(Self { step, micro, times: body.len() / micro, has_shards })
     }
 
@@ -63,12 +61,12 @@ impl Split {
                 let (end, begin) = (before.iter().map(|times| times[1]).max()?, sequence.times.get(step + place)?[0]);
                 Some(begin.saturating_sub(end) as f64)
             };
-            median(&self.step.copies.iter().filter_map(of_step).collect::<Vec<f64>>())
+            median_of(self.step.copies.iter().filter_map(of_step))
         };
-        pause(self.micro) >= PAUSE * (1..self.micro).map(pause).fold(0.0, f64::max)
+        pause(self.micro) >= MIN_PAUSE_RATIO * (1..self.micro).map(pause).fold(0.0, f64::max)
     }
 
-    /// Returns whether the pause behind a step is that of an optimizer.
+    /// Returns whether the pause after a step is that of an optimizer.
     pub(super) fn has_pause(&self, sequence: &Sequence) -> bool {
         let (period, body) = (self.step.pattern.len(), self.micro * self.times);
         let begin = |place: usize| sequence.times.get(place).map_or(0, |times| times[0]);
@@ -84,7 +82,7 @@ impl Split {
                 behind.push(between(step + body - self.micro, step + period).saturating_sub(small) as f64);
             }
         }
-        median(&behind) >= PAUSE * median(&within)
+        median_of(behind) >= MIN_PAUSE_RATIO * median_of(within)
     }
 }
 
@@ -93,6 +91,6 @@ impl Split {
 /// step has several calls; and the pause between two steps, in which the optimizer runs, is longer than those within
 /// one, as the pause between two layers is not.
 pub(super) fn logged(sequence: &Sequence, candidate: &Candidate) -> Option<usize> {
-    let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 2)?;
+    let split = Split::split_period(sequence, candidate).filter(|split| !split.has_shards && split.micro > 2)?;
     split.is_apart(sequence).then_some(split.micro)
 }

@@ -9,7 +9,6 @@ mod bursts;
 mod closing;
 mod figures;
 mod follow;
-mod mark;
 mod met;
 mod micro;
 mod pattern;
@@ -22,9 +21,8 @@ mod sequence;
 mod survey;
 mod token;
 
-pub(crate) use figures::{median, quantile};
 pub(crate) use follow::{Follower, InStep, StepEvent};
-pub(crate) use per_step::{MergeStep, PerStep};
+pub(crate) use per_step::PerStep;
 pub use plan::StepPlan;
 pub(crate) use record::Records;
 pub use survey::Survey;

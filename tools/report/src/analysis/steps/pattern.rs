@@ -23,7 +23,6 @@ pub(super) struct Repetition {
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) pattern: Box<[CallToken]>,
-    /// Places of its copies.
     pub(super) copies: Vec<usize>,
     /// Bytes of the calls in copies.
     bytes: u128,
@@ -31,13 +30,13 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Looks for the copies of a pattern; `None` where they are too few.
-    pub(super) fn of(pattern: &[CallToken], tokens: &[CallToken], bytes: &[u64]) -> Option<Self> {
+    pub(super) fn find(pattern: &[CallToken], tokens: &[CallToken], bytes: &[u64]) -> Option<Self> {
         let mut text = pattern.to_vec();
         text.push(CallToken::MAX);
         text.extend_from_slice(tokens);
         let fits = z_function(&text);
         let fits_at = |at: usize| fits.get(pattern.len() + 1 + at).is_some_and(|&fits| fits as usize >= pattern.len());
-        let least = if pattern.len() >= NO_CHANCE { 1 } else { COPIES };
+        let least = if pattern.len() >= MIN_DISTINCT_CALLS { 1 } else { MIN_COPIES };
         let (mut at, mut copies, mut sum) = (0, vec![], 0u128);
         while at < tokens.len() {
             let here = (0..).map(|copy| at + copy * pattern.len()).take_while(|&at| fits_at(at));
@@ -51,11 +50,11 @@ impl Candidate {
             }
             at = end.max(at + 1);
         }
-        (copies.len() >= COPIES).then(|| Self { pattern: pattern.into(), copies, bytes: sum })
+        (copies.len() >= MIN_COPIES).then(|| Self { pattern: pattern.into(), copies, bytes: sum })
     }
 
-    /// Returns the pattern as it begins where the first copies do: a period found between others may begin at any of its
-    /// calls.
+    /// Returns the pattern as it begins where the first copies do: a period found between others may begin at any of
+    /// its calls.
     fn begun_early(&self, tokens: &[CallToken]) -> Vec<CallToken> {
         let mut pattern = self.pattern.to_vec();
         let before = self.copies.first().and_then(|&first| tokens.get(..first)).unwrap_or_default();
@@ -77,15 +76,15 @@ impl Candidate {
 }
 
 /// Least number of copies.
-const COPIES: usize = 3;
-/// Calls of a pattern that other sequences do not have in this order by chance. Of shorter patterns, only three copies in
-/// a row count.
-const NO_CHANCE: usize = 4;
+const MIN_COPIES: usize = 3;
+/// Calls of a pattern that other sequences do not have in this order by chance. Of shorter patterns, only three copies
+/// in a row count.
+const MIN_DISTINCT_CALLS: usize = 4;
 /// The finest parts of the sequence between which runs are looked for, and the parts that are enough if a period covers
 /// 95 % of the calls.
-const PARTS: [usize; 2] = [32, 4];
+const PART_LIMITS: [usize; 2] = [32, 4];
 /// Parts of a period between which shorter periods are looked for.
-const WITHIN: usize = 8;
+const PARTS_OF_PERIOD: usize = 8;
 
 /// The periods of a sequence that cover more than half of its calls.
 #[derive(Debug)]
@@ -93,28 +92,28 @@ pub(super) struct Periods(Vec<Candidate>);
 
 impl Periods {
     /// Looks for them in the beginning of a sequence of calls and their bytes.
-    pub(super) fn of(tokens: &[CallToken], bytes: &[u64]) -> Self {
+    pub(super) fn find(tokens: &[CallToken], bytes: &[u64]) -> Self {
         let mut found: Vec<Candidate> = vec![];
         let look = |found: &mut Vec<Candidate>, within: &[CallToken], middle: usize| {
             for run in runs_across(within, middle) {
                 if found.iter().all(|known| known.pattern.len() != run.period) {
                     let pattern = within.get(run.start..run.start + run.period).unwrap_or_default();
-                    let candidate = Candidate::of(pattern, tokens, bytes);
-                    found.extend(candidate.and_then(|it| Candidate::of(&it.begun_early(tokens), tokens, bytes)));
+                    let candidate = Candidate::find(pattern, tokens, bytes);
+                    found.extend(candidate.and_then(|it| Candidate::find(&it.begun_early(tokens), tokens, bytes)));
                 }
             }
         };
         let mut parts = 2;
-        while parts <= PARTS[0] {
+        while parts <= PART_LIMITS[0] {
             (1..parts).step_by(2).for_each(|part| look(&mut found, tokens, tokens.len() * part / parts));
-            if parts >= PARTS[1] && found.iter().any(|it| 20 * it.calls() >= 19 * tokens.len()) {
+            if parts >= PART_LIMITS[1] && found.iter().any(|it| 20 * it.calls() >= 19 * tokens.len()) {
                 break;
             }
             parts *= 2;
         }
         // what regularly comes between steps may lie at all of these places: the longest period is looked through, too
         if let Some(longest) = found.iter().map(|it| it.pattern.clone()).max_by_key(|pattern| pattern.len()) {
-            (1..WITHIN).for_each(|part| look(&mut found, &longest, longest.len() * part / WITHIN));
+            (1..PARTS_OF_PERIOD).for_each(|part| look(&mut found, &longest, longest.len() * part / PARTS_OF_PERIOD));
         }
         found.retain(|it| 2 * it.calls() > tokens.len());
         found.sort_by_key(|it| it.pattern.len());
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
 
     fn repetition(tokens: &[CallToken], bytes: &[u64]) -> Option<Repetition> {
-        Periods::of(tokens, bytes).best()?.repetition(None)
+        Periods::find(tokens, bytes).best()?.repetition(None)
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use super::pattern::Repetition;
 use super::token::CallToken;
 use crate::job::Job;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Calls of all patterns together: 128 MiB.
-const MOST: usize = 32 << 20;
+const MAX_PATTERN_CALLS: usize = 32 << 20;
 
 /// Where a GPU's steps begin, and what they are.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(super) struct Agreed {
 #[derive(Debug)]
 pub(super) struct Patterns {
     pub(super) by_gpu: Vec<Option<OfGpu>>,
-    known: FxHashMap<Arc<[CallToken]>, ()>,
+    known: FxHashSet<Arc<[CallToken]>>,
     room: usize,
     /// GPUs on which nothing repeats.
     missed: Vec<usize>,
@@ -45,8 +45,8 @@ pub(super) struct Patterns {
 
 impl Patterns {
     pub(super) fn new(gpus: usize) -> Self {
-        let (known, missed, lengths) = (FxHashMap::default(), vec![], vec![]);
-        Self { by_gpu: vec![None; gpus], known, room: MOST, missed, lengths }
+        let (known, missed, lengths) = (FxHashSet::default(), vec![], vec![]);
+        Self { by_gpu: vec![None; gpus], known, room: MAX_PATTERN_CALLS, missed, lengths }
     }
 
     /// Returns whether the steps of all GPUs are the same calls, and begin with the same one of them.
@@ -68,12 +68,12 @@ impl Patterns {
     /// Adds a GPU's steps with their lengths in nanoseconds.
     pub(super) fn add(&mut self, gpu: usize, found: Repetition, lengths: &[f64], is_cut: bool) {
         let pattern: Arc<[CallToken]> = found.pattern.into();
-        let pattern = match self.known.get_key_value(&pattern) {
-            Some((known, ())) => Arc::clone(known),
+        let pattern = match self.known.get(&pattern) {
+            Some(known) => Arc::clone(known),
             None if pattern.len() > self.room => return self.miss(gpu),
             None => {
                 self.room -= pattern.len();
-                self.known.insert(Arc::clone(&pattern), ());
+                self.known.insert(Arc::clone(&pattern));
                 pattern
             }
         };

@@ -1,19 +1,16 @@
 //! Values by step, in bounded memory.
 
-/// Number of values that are kept one by one.
-const LIMIT: usize = 100_000;
+use crate::analysis::fold::Merge;
 
-/// A value that can take in that of the next step.
-pub(crate) trait MergeStep {
-    /// Takes in the next step's value.
-    fn merge(&mut self, next: Self);
-}
+/// Number of values that are kept one by one.
+const MAX_VALUES: usize = 100_000;
 
 /// Values by step. Beyond 100,000 steps, the values of neighbours are put together: of two steps each, then of four.
 #[derive(Debug, Clone)]
 pub(crate) struct PerStep<T> {
     values: Vec<T>,
-    together: u64,
+    /// Steps that have one value.
+    pub(crate) together: u64,
 }
 
 impl<T> Default for PerStep<T> {
@@ -22,10 +19,10 @@ impl<T> Default for PerStep<T> {
     }
 }
 
-impl<T: MergeStep + Default> PerStep<T> {
+impl<T: Merge + Default> PerStep<T> {
     /// Returns the value of the steps that this step is together with.
-    pub(crate) fn of(&mut self, step: u64) -> &mut T {
-        while step / self.together >= LIMIT as u64 {
+    pub(crate) fn value(&mut self, step: u64) -> &mut T {
+        while step / self.together >= MAX_VALUES as u64 {
             let mut values = std::mem::take(&mut self.values).into_iter();
             while let Some(mut value) = values.next() {
                 if let Some(next) = values.next() {
@@ -42,11 +39,6 @@ impl<T: MergeStep + Default> PerStep<T> {
         &mut self.values[place]
     }
 
-    /// Returns how many steps have one value.
-    pub(crate) fn together(&self) -> u64 {
-        self.together
-    }
-
     /// Returns the values of the first steps, as many as lie wholly among `steps`.
     pub(crate) fn first(&self, steps: u64) -> &[T] {
         let whole = usize::try_from(steps / self.together).unwrap_or(usize::MAX);
@@ -58,19 +50,13 @@ impl<T: MergeStep + Default> PerStep<T> {
 mod tests {
     use super::*;
 
-    impl MergeStep for u64 {
-        fn merge(&mut self, next: Self) {
-            *self += next;
-        }
-    }
-
     #[test]
     fn neighbours_are_put_together() {
         let mut values: PerStep<u64> = PerStep::default();
         for step in 0..250_000 {
-            *values.of(step) += step;
+            *values.value(step) += step;
         }
-        assert_eq!(values.together(), 4);
+        assert_eq!(values.together, 4);
         assert_eq!(values.first(250_000).len(), 62_500);
         assert_eq!(values.first(9), [1 + 2 + 3, 4 + 5 + 6 + 7]);
     }

@@ -1,16 +1,17 @@
 //! Which calls are steps: decided before the stream.
 
-use super::figures::{median, quantile, warm_up};
+use super::figures::warm_up;
 use super::patterns::{Agreed, OfGpu};
 use super::survey::Survey;
 use super::token::Detail;
+use crate::analysis::robust::{median_of, quantile_reached};
 use crate::answer::StepSource;
 use crate::job::{Job, StepRegions};
 
 /// What the steps are.
 #[derive(Debug)]
 pub(super) enum StepUnit {
-    /// The user's, by process, on the common clock.
+    /// The user's steps, by process, on the common clock.
     Regions(Vec<Vec<[i64; 2]>>),
     /// What repeats, by GPU.
     Patterns(Detail, Vec<Option<OfGpu>>),
@@ -26,19 +27,19 @@ pub struct StepPlan {
     pub(super) source: Result<StepSource, String>,
     /// Steps at the beginning that are longer than twice the median: of the first 262,144 calls of each GPU, or of all
     /// regions.
-    pub(super) warm_up: u64,
+    pub(crate) warm_up: u64,
     /// Number of steps that all GPUs have, warm-up included, where that is known already.
     steps: Option<u64>,
-    /// The slowest step behind the warm-up, by the same lengths.
-    slowest: Option<u64>,
-    /// The step behind the warm-up whose length is nearest to their median.
-    usual: Option<u64>,
+    /// The slowest step after the warm-up, by the same lengths.
+    pub(crate) slowest: Option<u64>,
+    /// The step after the warm-up whose length is nearest to their median.
+    pub(crate) usual: Option<u64>,
 }
 
 impl StepPlan {
     /// Decides on the steps: the user's regions if there are any, else what repeats, else none. `common` returns a
     /// process' time on the common clock.
-    pub fn of(
+    pub fn decide(
         job: &Job,
         survey: Survey<'_>,
         regions: Option<&StepRegions>,
@@ -81,9 +82,9 @@ impl StepPlan {
         let lengths = &agreed.lengths[..];
         let warm_up = warm_up(lengths);
         let behind = lengths.get(warm_up..).unwrap_or_default();
-        let longest = quantile(behind, 1.0);
+        let longest = quantile_reached(behind, 1.0);
         let slowest = behind.iter().position(|&length| length >= longest).map(|step| step as u64);
-        let middle = median(behind);
+        let middle = median_of(behind.iter().copied());
         let distance = |length: &f64| (length - middle).abs();
         let nearest = behind.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
         let usual = nearest.map(|(step, _)| step as u64);
@@ -100,25 +101,19 @@ impl StepPlan {
         self.source.is_ok()
     }
 
+    /// Returns the steps of each GPU, where they are repetitions.
+    pub(super) fn patterns(&self) -> Option<impl Iterator<Item = &OfGpu>> {
+        let StepUnit::Patterns(_, by_gpu) = &self.what else { return None };
+        Some(by_gpu.iter().flatten())
+    }
+
     /// Returns the number of calls of all GPUs in a step, where that is known.
     pub(crate) fn calls(&self) -> Option<u64> {
-        let StepUnit::Patterns(_, by_gpu) = &self.what else { return None };
-        Some(by_gpu.iter().flatten().map(|of| of.pattern.len() as u64).sum())
+        Some(self.patterns()?.map(|of| of.pattern.len() as u64).sum())
     }
 
-    /// Returns the number of micro-steps of a step, where it has several; that of the first GPU.
-    pub(crate) fn micro(&self) -> Option<u64> {
-        let StepUnit::Patterns(_, by_gpu) = &self.what else { return None };
-        by_gpu.iter().flatten().next()?.micro
-    }
-
-    /// Returns the number of steps at the beginning that are warm-up.
-    pub(crate) fn warm_up(&self) -> u64 {
-        self.warm_up
-    }
-
-    /// Returns the number of a step that counts, behind the warm-up; `None` of the warm-up and of steps that some GPUs do
-    /// not have.
+    /// Returns the number of a step that counts, after the warm-up; `None` of the warm-up and of steps that some GPUs
+    /// do not have.
     pub(crate) fn counted(&self, step: u64) -> Option<u64> {
         step.checked_sub(self.warm_up).filter(|_| self.steps.is_none_or(|steps| step < steps))
     }
@@ -126,16 +121,6 @@ impl StepPlan {
     /// Returns whether the survey has seen all steps.
     pub(crate) fn is_surveyed(&self) -> bool {
         self.steps.is_some()
-    }
-
-    /// Returns the slowest step behind the warm-up, counted from 0, as far as the survey has looked.
-    pub(crate) fn slowest(&self) -> Option<u64> {
-        self.slowest
-    }
-
-    /// Returns a step of median length behind the warm-up, counted from 0, as far as the survey has looked.
-    pub(crate) fn usual(&self) -> Option<u64> {
-        self.usual
     }
 }
 

@@ -1,14 +1,16 @@
 //! What is kept of each step, and the answer that is made of it.
 
-use super::figures::{median, outliers, quantile, shifts};
+use super::figures::{outliers, shifts};
 use super::follow::Follower;
-use super::per_step::{MergeStep, PerStep};
+use super::per_step::PerStep;
+use crate::analysis::fold::Merge;
+use crate::analysis::robust::{median_of, quantile_reached};
 use crate::analysis::series::ThinnedSeries;
 use crate::answer::{Part, SlowStep, Steps};
 use common::name::NcclName;
 
 /// Longest list of lengths in the answer.
-const LENGTHS: usize = 1000;
+const MAX_LENGTHS: usize = 1000;
 
 /// A step of all GPUs.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +26,7 @@ struct Record {
     worst: Option<(usize, i64, NcclName)>,
 }
 
-impl MergeStep for Record {
+impl Merge for Record {
     fn merge(&mut self, next: Self) {
         self.gpus += next.gpus;
         self.length += next.length;
@@ -42,7 +44,7 @@ struct Cost {
     by_function: Vec<(NcclName, i64)>,
 }
 
-/// The steps behind the warm-up.
+/// The steps after the warm-up.
 #[derive(Debug)]
 pub(crate) struct Records {
     by_step: PerStep<Record>,
@@ -58,7 +60,7 @@ impl Records {
         Self { by_step, costs, ended: vec![0; gpus], has_calls: vec![false; gpus] }
     }
 
-    /// Takes in what others waited for a call of a GPU, in a step behind the warm-up or outside.
+    /// Takes in what others waited for a call of a GPU, in a step after the warm-up or outside.
     pub(crate) fn call(&mut self, gpu: usize, step: Option<u64>, function: NcclName, cost: i64, is_compared: bool) {
         let (Some(of_gpu), Some(has_calls)) = (self.costs.get_mut(gpu), self.has_calls.get_mut(gpu)) else { return };
         *has_calls = true;
@@ -68,7 +70,7 @@ impl Records {
         }
         let Some(step) = step else { return };
         if is_compared {
-            self.by_step.of(step).is_compared = true;
+            self.by_step.value(step).is_compared = true;
         }
         let Some(of_gpu) = self.costs.get_mut(gpu).filter(|_| cost > 0) else { return };
         of_gpu.sum += cost;
@@ -81,7 +83,7 @@ impl Records {
     fn take(&mut self, gpu: usize, cost: Cost) {
         let most = cost.by_function.iter().max_by_key(|(_, sum)| *sum);
         let Some((step, &(function, _))) = cost.step.zip(most) else { return };
-        let worst = &mut self.by_step.of(step).worst;
+        let worst = &mut self.by_step.value(step).worst;
         if worst.is_none_or(|(_, known, _)| cost.sum > known) {
             *worst = Some((gpu, cost.sum, function));
         }
@@ -89,7 +91,7 @@ impl Records {
 
     /// Takes in the end of a GPU's step: length and wait in nanoseconds.
     pub(crate) fn end(&mut self, gpu: usize, step: u64, length: i64, wait: i64) {
-        let record = self.by_step.of(step);
+        let record = self.by_step.value(step);
         record.gpus += 1;
         record.length += length;
         record.wait += wait;
@@ -127,7 +129,7 @@ impl Records {
             let cost = std::mem::take(&mut self.costs[gpu]);
             self.take(gpu, cost);
         }
-        let source = match &follower.plan().source {
+        let source = match &follower.plan.source {
             Ok(source) => source.clone(),
             Err(reason) => return (Part::Absent(reason.clone()), vec![]),
         };
@@ -137,7 +139,7 @@ impl Records {
                           all ranks; give a region or a file of times";
             return (Part::Absent(reason.into()), vec![]);
         }
-        let (records, together) = (self.by_step.first(count), self.by_step.together());
+        let (records, together) = (self.by_step.first(count), self.by_step.together);
         let mean = |sum: i64, gpus: u64| sum as f64 / 1e3 / gpus.max(1) as f64;
         let lengths: Vec<f64> = records.iter().map(|record| mean(record.length, record.gpus)).collect();
         let mut order: Vec<usize> = (0..lengths.len()).collect();
@@ -152,24 +154,26 @@ impl Records {
         let number = |at: usize| at as u64 * together;
         let mut shifts = shifts(&lengths);
         shifts.iter_mut().for_each(|shift| shift.step *= together);
-        let bin = lengths.len().div_ceil(LENGTHS).max(1);
+        let bin = lengths.len().div_ceil(MAX_LENGTHS).max(1);
         let is_paused = |at: &usize| together == 1 && paused.binary_search(&(*at as u64)).is_ok();
         let usual: Vec<f64> = (0..lengths.len()).filter(|at| !is_paused(at)).map(|at| lengths[at]).collect();
         let usual = if usual.is_empty() { &lengths } else { &usual };
+        let first = follower.plan.patterns().and_then(|mut patterns| patterns.next());
         let steps = Steps {
             source,
             covered: follower.covered(),
-            period: follower.period(),
-            micro: follower.plan().micro(),
-            warm_up: follower.plan().warm_up(),
+            // that of the first GPU, where GPUs differ
+            period: first.map(|of| of.pattern.len() as u64),
+            micro: first.and_then(|of| of.micro),
+            warm_up: follower.plan.warm_up,
             count,
             mean_us: usual.iter().sum::<f64>() / usual.len().max(1) as f64,
-            median_us: median(usual),
-            p99_us: quantile(&lengths, 0.99),
+            median_us: median_of(usual.iter().copied()),
+            p99_us: quantile_reached(&lengths, 0.99),
             slowest: order.iter().take(top).map(slow).collect(),
             outliers: outliers(&lengths).into_iter().map(number).collect(),
             shifts,
-            lengths_us: lengths.chunks(bin).map(|bin| quantile(bin, 1.0)).collect(),
+            lengths_us: lengths.chunks(bin).map(|bin| quantile_reached(bin, 1.0)).collect(),
         };
         let notes = match together {
             1 => vec![],

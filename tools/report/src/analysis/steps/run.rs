@@ -1,8 +1,8 @@
 //! Stretches of a sequence that repeat exactly.
 //!
 //! A run is a stretch in which each token equals the one a period later. All runs across a place are found in linear
-//! time by two Z-functions, one to each side (Main and Lorentz, An O(n log n) algorithm for finding all repetitions in a
-//! string, 1984).
+//! time by two Z-functions, one to each side (Main and Lorentz, An O(n log n) algorithm for finding all repetitions in
+//! a string, 1984).
 
 use super::token::CallToken;
 
@@ -21,9 +21,9 @@ impl RepeatedStretch {
 }
 
 /// Least number of repetitions.
-const REPETITIONS: usize = 2;
+const MIN_REPETITIONS: usize = 2;
 
-/// Returns runs in which `middle` and the place a period behind it lie: the longest one for each power of two of the
+/// Returns runs in which `middle` and the place a period after it lie: the longest one for each power of two of the
 /// period.
 pub(super) fn runs_across(tokens: &[CallToken], middle: usize) -> Vec<RepeatedStretch> {
     let Some((before, behind)) = tokens.split_at_checked(middle) else { return vec![] };
@@ -38,7 +38,7 @@ pub(super) fn runs_across(tokens: &[CallToken], middle: usize) -> Vec<RepeatedSt
         let right = to_right.get(period).map_or(0, |&right| right as usize);
         let run = RepeatedStretch { start: middle - left, end: middle + period + right, period };
         let Some(known) = longest.get_mut(period.ilog2() as usize) else { continue };
-        if run.len() >= REPETITIONS * period && known.is_none_or(|known| run.len() > known.len()) {
+        if run.len() >= MIN_REPETITIONS * period && known.is_none_or(|known| run.len() > known.len()) {
             *known = Some(run);
         }
     }

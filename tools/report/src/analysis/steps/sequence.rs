@@ -1,11 +1,50 @@
-//! The calls of a GPU, made from its rows.
+//! The calls of a GPU, made from its rows, each with a mark of the optimizer.
 
-use super::mark::{Mark, MarkedFunctions};
 use super::token::{CallToken, Exchange, of_row};
-use crate::analysis::dimension::Tallies;
+use crate::analysis::dimension::Tally;
 use crate::job::{Job, RankOperation};
-use crate::stream::{MOST_BETWEEN, Together};
+use crate::stream::{MAX_ROWS_BETWEEN, Together};
 use common::name::NcclName;
+
+/// Most bytes of a small call: norms, losses and flags are numbers, one or a few.
+pub(super) const MAX_SMALL_BYTES: u64 = 1 << 10;
+
+/// What a call says of the optimizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It leaves each rank a part of the gradients.
+    Shards,
+    /// It sums up a few numbers.
+    Sum,
+    /// Nothing.
+    Other,
+}
+
+/// The functions that calls are marked by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MarkedFunctions {
+    reduce_scatter: NcclName,
+    all_reduce: NcclName,
+}
+
+impl Default for MarkedFunctions {
+    fn default() -> Self {
+        Self { reduce_scatter: NcclName::of(Some(c"ReduceScatter")), all_reduce: NcclName::of(Some(c"AllReduce")) }
+    }
+}
+
+impl MarkedFunctions {
+    /// Returns the mark of a row that is no message.
+    pub(super) fn mark(&self, row: &RankOperation) -> Mark {
+        if row.function == self.reduce_scatter {
+            Mark::Shards
+        } else if row.function == self.all_reduce && (1..=MAX_SMALL_BYTES).contains(&row.bytes) {
+            Mark::Sum
+        } else {
+            Mark::Other
+        }
+    }
+}
 
 /// An exchange to which more messages may come.
 #[derive(Debug)]
@@ -54,23 +93,24 @@ impl Sequence {
     }
 
     /// Adds a row of a communicator whose place among those of its GPU is `own`.
-    pub(super) fn add(&mut self, row: &RankOperation, communicator: usize, own: u32, job: &Job, tallies: &mut Tallies) {
+    pub(super) fn add(&mut self, row: &RankOperation, communicator: usize, own: u32, job: &Job, tallies: &mut [Tally]) {
         self.rows += 1;
         let rows = self.rows;
         let is_ended = |open: &mut OpenExchange| {
-            open.communicator == communicator && !open.together.goes_on(row) || (rows - open.last) as u64 > MOST_BETWEEN
+            open.communicator == communicator && !open.together.goes_on(row)
+                || (rows - open.last) as u64 > MAX_ROWS_BETWEEN
         };
         self.open.extract_if(.., is_ended).for_each(|open| close(&open, job, tallies));
         let times = row.time.map_or([row.enqueued; 2], |time| [time.start, time.stop]);
         let Some(peer) = row.peer else {
-            if let Some(tally) = tallies.0.get_mut(communicator) {
+            if let Some(tally) = tallies.get_mut(communicator) {
                 let [count, bytes] = tally.collectives.entry(row.function).or_default();
                 *count += 1;
                 *bytes = bytes.saturating_add(row.bytes);
             }
             return self.push(of_row(own, row), times, row.bytes, self.functions.mark(row));
         };
-        let together = Together::of(row);
+        let together = Together::shared_by(row);
         let is_here = |open: &OpenExchange| {
             open.communicator == communicator && open.together == together && together != Together::Alone
         };
@@ -105,7 +145,7 @@ impl Sequence {
     }
 
     /// Ends what is open.
-    pub(super) fn finish(&mut self, job: &Job, tallies: &mut Tallies) {
+    pub(super) fn finish(&mut self, job: &Job, tallies: &mut [Tally]) {
         self.open.drain(..).for_each(|open| close(&open, job, tallies));
     }
 
@@ -119,9 +159,9 @@ impl Sequence {
     }
 }
 
-fn close(open: &OpenExchange, job: &Job, tallies: &mut Tallies) {
+fn close(open: &OpenExchange, job: &Job, tallies: &mut [Tally]) {
     let others = job.communicators.get(open.communicator).map_or(0, |communicator| communicator.nranks.max(1) - 1);
-    let Some(tally) = tallies.0.get_mut(open.communicator) else { return };
+    let Some(tally) = tallies.get_mut(open.communicator) else { return };
     tally.exchanges += 1;
     tally.all_to_all += u64::from(others > 0 && open.peers.iter().all(|peers| peers.len() == others as usize));
     tally.to_itself += u64::from(open.to_itself);
@@ -148,7 +188,8 @@ mod tests {
         let mut mixed = vec![first[0], second[0], first[3], first[2], second[1], first[4], first[1]];
         mixed.extend(sum);
         mixed.extend([one, other].concat().into_iter().map(|row| RankOperation { group: None, alone: true, ..row }));
-        let (own, mut tallies, mut sequence) = (OwnCommunicators::of(&job), Tallies::new(2), Sequence::default());
+        let (own, mut tallies, mut sequence) =
+            (OwnCommunicators::new(&job), vec![Tally::default(); 2], Sequence::default());
         for row in &mixed {
             let communicator = job.places[&row.comm];
             sequence.add(row, communicator, own.place(0, communicator), &job, &mut tallies);
@@ -158,7 +199,7 @@ mod tests {
         let found: Vec<[CallToken; 2]> =
             (0..sequence.len()).map(|at| [sequence.tokens[0][at], sequence.tokens[1][at]]).collect();
         assert_eq!(found, expected);
-        let [first, second] = &tallies.0[..] else { panic!("two communicators") };
+        let [first, second] = &tallies[..] else { panic!("two communicators") };
         assert_eq!((first.exchanges, first.all_to_all, first.to_itself, first.collectives()), (3, 1, 1, 0));
         assert_eq!((second.exchanges, second.all_to_all, second.function("AllReduce")), (1, 0, [1, 16]));
         assert_eq!(mixed[0].function, name("Send"));

@@ -6,21 +6,24 @@ use super::patterns::Patterns;
 use super::sequence::Sequence;
 use super::token::{Detail, OwnCommunicators};
 use super::{accumulation, bursts, closing};
-use crate::analysis::dimension::Tallies;
+use crate::analysis::dimension::Tally;
 use crate::job::{Job, RankOperation, RowListener};
+use crate::stream::{MatchingPlace, Places};
 use rustc_hash::FxHashMap;
 
 /// Calls of a GPU in which a repetition is looked for.
-const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
+const MAX_CALLS: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 
 /// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at.
 #[derive(Debug)]
 pub struct Survey<'a> {
     job: &'a Job,
+    places: Places,
     present: PresentProcess,
     met: MetSequences,
     own: OwnCommunicators,
-    pub(super) tallies: Tallies,
+    /// What is done in each communicator.
+    pub tallies: Vec<Tally>,
     /// Steps of several micro-steps.
     pub(super) accumulated: Patterns,
     /// Steps whose calls are all alike.
@@ -32,48 +35,22 @@ pub struct Survey<'a> {
 /// The process whose operations are looked at.
 #[derive(Debug, Default)]
 struct PresentProcess {
+    process: usize,
     /// Places of its GPUs in the job.
     gpus: Vec<usize>,
     /// The calls of each GPU.
     sequences: FxHashMap<usize, Sequence>,
-    /// By communicator and rank; `None` where the job does not know the communicator.
-    places: FxHashMap<(u64, i32), Option<RankPlace>>,
-}
-
-/// Where the operations of a rank belong.
-#[derive(Debug, Clone, Copy)]
-struct RankPlace {
-    /// Place of the GPU in the job.
-    gpu: usize,
-    /// Place of the communicator in the job.
-    communicator: usize,
-    /// Place of the communicator among the GPU's own.
-    own: u32,
 }
 
 impl<'a> Survey<'a> {
     /// Prepares the survey of a job.
     pub fn new(job: &'a Job) -> Self {
         let patterns = || Patterns::new(job.gpus.len());
-        let tallies = Tallies::new(job.communicators.len());
+        let tallies = vec![Tally::default(); job.communicators.len()];
         let [accumulated, bursts, exact, without_counts] = std::array::from_fn(|_| patterns());
-        let (present, met) = (PresentProcess::default(), MetSequences::default());
-        Self { job, present, met, own: OwnCommunicators::of(job), tallies, accumulated, bursts, exact, without_counts }
-    }
-
-    fn place(&self, comm: u64, rank: i32) -> Option<RankPlace> {
-        let communicator = self.job.places.get(&comm).copied()?;
-        // a rank that two processes claim belongs to each, as in the stream
-        let members = &self.job.communicators.get(communicator)?.members;
-        let is_here = |gpu: &usize| self.present.gpus.contains(gpu);
-        let own = members.iter().filter(|member| member.rank == rank).map(|member| member.gpu).find(is_here);
-        let gpu = own.or(self.present.gpus.first().copied())?;
-        Some(RankPlace { gpu, communicator, own: self.own.place(gpu, communicator) })
-    }
-
-    /// Returns what is done in each communicator.
-    pub fn tallies(&self) -> &Tallies {
-        &self.tallies
+        let (places, present, met) = (Places::new(job), PresentProcess::default(), MetSequences::default());
+        let own = OwnCommunicators::new(job);
+        Self { job, places, present, met, own, tallies, accumulated, bursts, exact, without_counts }
     }
 }
 
@@ -81,22 +58,15 @@ impl RowListener for Survey<'_> {
     fn begin(&mut self, process: usize) {
         let gpus: Vec<usize> = (0..self.job.gpus.len()).filter(|&gpu| self.job.gpus[gpu].process == process).collect();
         let sequences = gpus.iter().map(|&gpu| (gpu, Sequence::default())).collect();
-        self.present = PresentProcess { gpus, sequences, places: FxHashMap::default() };
+        self.present = PresentProcess { process, gpus, sequences };
     }
 
     fn row(&mut self, row: &RankOperation) {
-        let key = (row.comm, row.rank);
-        let place = match self.present.places.get(&key) {
-            Some(&place) => place,
-            None => {
-                let place = self.place(row.comm, row.rank);
-                self.present.places.insert(key, place);
-                place
-            }
-        };
-        let Some(RankPlace { gpu, communicator, own }) = place else { return };
+        let place = self.places.of_operation(self.present.process, row.comm, row.rank);
+        let Some(MatchingPlace { gpu, communicator, .. }) = place else { return };
         let Some(sequence) = self.present.sequences.get_mut(&gpu) else { return };
-        if sequence.len() < PREFIX {
+        if sequence.len() < MAX_CALLS {
+            let own = self.own.place(gpu, communicator);
             sequence.add(row, communicator, own, self.job, &mut self.tallies);
         } else {
             sequence.is_cut = true;

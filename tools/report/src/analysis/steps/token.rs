@@ -28,7 +28,7 @@ pub(super) enum Detail {
 pub(super) struct OwnCommunicators(Vec<Vec<(u32, u32)>>);
 
 impl OwnCommunicators {
-    pub(super) fn of(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         let mut own = vec![vec![]; job.gpus.len()];
         for (place, communicator) in job.communicators.iter().enumerate() {
             for member in &communicator.members {

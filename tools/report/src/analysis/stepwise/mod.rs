@@ -49,13 +49,13 @@ pub struct Stepwise<'a> {
     costs: Costs,
     detail: SwimDetail,
     top: usize,
-    /// Step that is shown in detail, counted behind the warm-up.
+    /// Step that is shown in detail, counted after the warm-up.
     shown: Option<u64>,
     /// Whether it was chosen for its length.
     is_slowest_shown: bool,
     events: Vec<StepEvent>,
-    /// Step of the last call, counted behind the warm-up.
-    last: Option<u64>,
+    /// Step of the last call, counted after the warm-up; `None` if it was in no such step.
+    pub last: Option<u64>,
 }
 
 impl ByStep {
@@ -81,9 +81,9 @@ impl<'a> Stepwise<'a> {
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
         // without steps, the recording is one
-        let shown = if plan.has_steps() { options.step.or(plan.slowest()) } else { Some(0) };
-        let usual = plan.usual();
-        let warm_up = plan.has_steps().then(|| plan.warm_up());
+        let shown = if plan.has_steps() { options.step.or(plan.slowest) } else { Some(0) };
+        let usual = plan.usual;
+        let warm_up = plan.has_steps().then_some(plan.warm_up);
         let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
@@ -102,15 +102,10 @@ impl<'a> Stepwise<'a> {
         }
     }
 
-    /// Returns the step of the last call, counted behind the warm-up; `None` if it was in no such step.
-    pub fn step(&self) -> Option<u64> {
-        self.last
-    }
-
-    /// Returns the step that a GPU has begun last, counted behind the warm-up; `None` in the warm-up or without steps.
+    /// Returns the step that a GPU has begun last, counted after the warm-up; `None` in the warm-up or without steps.
     pub fn last_of(&self, gpu: usize) -> Option<u64> {
-        let plan = self.follower.plan();
-        self.follower.last(gpu).filter(|_| plan.has_steps())?.checked_sub(plan.warm_up())
+        let plan = &self.follower.plan;
+        self.follower.last(gpu).filter(|_| plan.has_steps())?.checked_sub(plan.warm_up)
     }
 
     /// Ends the stream, and makes the answers.
@@ -125,7 +120,7 @@ impl<'a> Stepwise<'a> {
         let Concluded { stragglers, paused, own_shares, of_network } = self.costs.finish(job);
         let (steps, mut notes) = self.records.answer(&self.follower, self.top, &paused);
         let count = steps.known().map_or(1, |steps| steps.count);
-        let has_plan = self.follower.plan().has_steps();
+        let has_plan = self.follower.plan.has_steps();
         let (budget, of_budget) = match (has_plan, steps.absent()) {
             // the calls did not go on as the plan has it, and nothing was counted but by the plan
             (true, Some(reason)) => (Part::Absent(reason.into()), vec![]),
@@ -133,7 +128,7 @@ impl<'a> Stepwise<'a> {
         };
         notes.extend(of_budget);
         let slowest = steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
-        if self.is_slowest_shown && slowest != self.shown && !self.follower.plan().is_surveyed() {
+        if self.is_slowest_shown && slowest != self.shown && !self.follower.plan.is_surveyed() {
             notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
         }
         let stragglers = match (has_plan, steps.absent()) {
@@ -174,7 +169,7 @@ impl<'a> Stepwise<'a> {
     /// Counts the steps that a GPU has ended.
     fn end(&mut self, gpu: usize) {
         for ended in self.budgets.ended() {
-            let Some(step) = self.follower.plan().counted(ended.step) else { continue };
+            let Some(step) = self.follower.plan.counted(ended.step) else { continue };
             self.budgets.end(gpu, step, &ended);
             self.records.end(gpu, step, ended.length, ended.wait);
             if let Some(outside) = self.outside.get_mut(gpu) {
@@ -192,7 +187,7 @@ impl Listener for Stepwise<'_> {
         let in_step = self.follower.call(job, judged, &mut events);
         let step = in_step.map(|it| it.step);
         self.pass(call.gpu, &mut events);
-        let counted = step.and_then(|step| self.follower.plan().counted(step));
+        let counted = step.and_then(|step| self.follower.plan.counted(step));
         self.last = counted;
         if let Some((at, step)) = in_step.zip(counted) {
             self.costs.call(job, judged, InStep { step, ..at });

@@ -5,17 +5,17 @@ use super::peers::Division;
 use super::rank::RankSteps;
 use super::rules::{self, least, least_gain};
 use super::standing::{Deviations, StandingTogether};
-use super::whatif::{OFF, WhatIf};
+use super::whatif::{MAX_MODEL_ERROR, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
 use crate::job::Job;
 
 /// How many times the least own time is gained at least where layers are divided anew, and the same where a stage has
 /// so much more work than the others that it is no matter of hidden computations.
-const OF_STAGE: f64 = 3.0;
-const OF_LONG_STAGE: (f64, f64) = (1.0, 0.25);
+const STAGE_GAIN_FACTOR: f64 = 3.0;
+const LONG_STAGE_LIMITS: (f64, f64) = (1.0, 0.25);
 /// Columns and rows of the map at most.
-const COLUMNS: usize = 200;
-const ROWS: usize = 256;
+const MAX_COLUMNS: usize = 200;
+const MAX_ROWS: usize = 256;
 
 impl WhatIf<'_> {
     #[expect(clippy::too_many_arguments, reason = "all that was found, once")]
@@ -32,21 +32,21 @@ impl WhatIf<'_> {
     ) -> Part<Stragglers> {
         let us = |nanoseconds: f64| nanoseconds / 1e3;
         let reenacted = self.scene.reenacted();
-        let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
+        let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= MAX_MODEL_ERROR);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
         let gain = |groups: &[&StandingTogether]| Some(us(is_close? - self.without(groups, 1.0)?));
         let pauses_alone =
             |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
-        // what nobody waits for makes no rank slow, unless a slower one hides it
-        let all: Vec<StandingTogether> = found.standing.iter().take(rules::MOST).cloned().collect();
+        // what no rank waits for makes no rank slow, unless a slower one hides it
+        let all: Vec<StandingTogether> = found.standing.iter().take(rules::MAX_GROUPS).cloned().collect();
         let mut without_each: Vec<Option<f64>> = vec![];
         found.standing.retain(|it| {
             let is_hidden =
                 || is_close.is_some() && self.hidden(&all, &it.gpus).is_some_and(|hidden| hidden >= least(measured));
-            let (of_long, longer) = OF_LONG_STAGE;
+            let (of_long, longer) = LONG_STAGE_LIMITS;
             let needs = match it.group {
                 RankGroup::Stage if it.excess > longer * (it.own - it.excess) => of_long * least(measured),
-                RankGroup::Stage => OF_STAGE * least(measured),
+                RankGroup::Stage => STAGE_GAIN_FACTOR * least(measured),
                 _ => least_gain(measured),
             };
             // the re-enacted step may be shorter than the measured one
@@ -66,7 +66,7 @@ impl WhatIf<'_> {
         let mut stragglers: Vec<Straggler> = vec![];
         for (number, (group, without)) in found.standing.iter().zip(without_each).enumerate() {
             let gain_us =
-                is_close.zip(without).filter(|_| number < rules::MOST).map(|(all, without)| us(all - without));
+                is_close.zip(without).filter(|_| number < rules::MAX_GROUPS).map(|(all, without)| us(all - without));
             let pauses_alone = pauses_alone(group);
             let when = match &group.stretch {
                 _ if pauses_alone => pauses.when(group.gpus[0]),
@@ -107,7 +107,7 @@ impl WhatIf<'_> {
         let (mut events, event_ranks) = pauses.events_without(&named, &slowness);
         let event_count = events.len() as u64;
         let all: f64 = events.iter().map(|event| event.excess_us).sum();
-        events.truncate(pauses::MOST);
+        events.truncate(pauses::MAX_PAUSES_LISTED);
         let mut own_of: Vec<RankOwn> = vec![RankOwn::default(); job.gpus.len()];
         for (number, peers) in division.peers.iter().enumerate() {
             for gpu in division.gpus(peers) {
@@ -161,7 +161,7 @@ fn name(job: &Job, division: &Division, group: &StandingTogether) -> String {
 fn map(ranks: &[Option<RankSteps>]) -> ExcessMap {
     let last =
         ranks.iter().flatten().filter_map(|rank| rank.steps.last()).map(|it| it.0 as usize + 1).max().unwrap_or(0);
-    let (steps_in_bin, gpus_in_row) = (last.div_ceil(COLUMNS).max(1), ranks.len().div_ceil(ROWS).max(1));
+    let (steps_in_bin, gpus_in_row) = (last.div_ceil(MAX_COLUMNS).max(1), ranks.len().div_ceil(MAX_ROWS).max(1));
     let columns = last.div_ceil(steps_in_bin);
     let row = |ranks: &[Option<RankSteps>]| {
         let mut row = vec![f32::NAN; columns];

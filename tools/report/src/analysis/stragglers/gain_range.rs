@@ -2,9 +2,9 @@
 //!
 //! Where own times are hidden, they may be as long as those of the slowest rank, or shorter than all that is seen: the
 //! gain lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then
-//! they take longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as
-//! what GPUs compute, so that it may be more, too: at most the whole time by which the ranks are later than their
-//! peers. And a gain is known as well as the steps are played: where they are too short, they may lack it.
+//! they take longer to launch ([`WAITED_HOST_FACTOR`]): the gain may be less. How far they ran ahead is not known as
+//! well as what GPUs compute, so that it may be more, too: at most the whole time by which the ranks are later than
+//! their peers. And a gain is known as well as the steps are played: where they are too short, they may lack it.
 
 use super::fit::Hidden;
 use super::owns::Owns;
@@ -13,16 +13,16 @@ use super::rules;
 use super::run::CallRun;
 use super::scene::Scene;
 use super::standing::StandingTogether;
-use super::whatif::{ERROR, OFF, WAITED_FOR, WhatIf};
+use super::whatif::{GAIN_ERROR, MAX_MODEL_ERROR, WAITED_HOST_FACTOR, WhatIf};
 use crate::answer::Straggler;
 use std::cmp::Ordering;
 
-/// Share of a step that a rank gains at least who is named though he may gain nothing: hosts alone differ by a tenth.
-const DOUBTED: f64 = 0.1;
+/// Least gain, as a share of a step, of a rank that is named though it may gain nothing: hosts alone differ by a tenth.
+const MIN_DOUBTED_GAIN: f64 = 0.1;
 /// What a gain is at least of what it may be at most, up to which it may be nothing.
-const NOTHING: f64 = 0.05;
+const MIN_GAIN_RATIO: f64 = 0.05;
 
-/// The own times where they are not seen, and the ranks against those that do not stand out.
+/// The own times where they are not seen, and the ranks against those that are not outliers.
 type Taken = (Vec<Owns>, Vec<Option<RankSteps>>);
 
 /// Finds the ranges of gains.
@@ -66,7 +66,7 @@ impl GainRanges<'_> {
         for (hidden, waits) in [(Hidden::Longest, true), (Hidden::Shortest, false)] {
             let (owns, ranks) = (self.taken)(hidden);
             let what_if = self.what_if(&owns, &ranks);
-            let reenacted = what_if.scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= OFF);
+            let reenacted = what_if.scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= MAX_MODEL_ERROR);
             let Some(reenacted) = reenacted else { continue };
             for (it, gains) in found.iter().zip(&mut gains).filter(|(it, _)| it.gain_us.is_some()) {
                 let Some(group) = self.standing.iter().find(|group| group.gpus == it.gpus) else { continue };
@@ -79,23 +79,23 @@ impl GainRanges<'_> {
                     gains.least = gains.least.min(gain.min(with_off));
                     gains.most = gains.most.max(gain.max(with_off));
                 }
-                if let Some(gain) = gain(WAITED_FOR).filter(|_| waits) {
+                if let Some(gain) = gain(WAITED_HOST_FACTOR).filter(|_| waits) {
                     gains.waited_for = gains.waited_for.min(gain);
                 }
             }
         }
         for (it, gains) in found.iter_mut().zip(&gains).filter(|(it, _)| it.gain_us.is_some()) {
-            // neither end is likelier, but who is slow at the one place that shows it is likely so everywhere
+            // neither end is likelier, but a rank that is slow at the one place that shows it is likely so everywhere
             let is_lone = it.gpus.iter().all(|gpu| lone.contains(gpu));
             let likely = if is_lone { gains.usual } else { f64::midpoint(gains.least, gains.most) };
-            let is_by_hosts = gains.least - gains.waited_for > rules::RESOLVED / 1e3;
+            let is_by_hosts = gains.least - gains.waited_for > rules::MIN_EXCESS_NS / 1e3;
             let whole = it.gpus.iter().map(|&gpu| whole(gpu)).fold(0.0, f64::max) / 1e3;
             let most = if is_by_hosts { gains.most.max(whole) } else { gains.most };
             it.gain_us = Some(likely);
             (it.gain_least_us, it.gain_most_us) = (Some(gains.least.min(gains.waited_for)), Some(most));
             if it.range_us().is_some() {
-                it.gain_least_us = it.gain_least_us.map(|least| least - ERROR * likely);
-                it.gain_most_us = Some((most + ERROR * most).min(self.measured / 1e3));
+                it.gain_least_us = it.gain_least_us.map(|least| least - GAIN_ERROR * likely);
+                it.gain_most_us = Some((most + GAIN_ERROR * most).min(self.measured / 1e3));
             }
         }
         let (owns, ranks) = (self.taken)(Hidden::Usual);
@@ -104,10 +104,11 @@ impl GainRanges<'_> {
         found.retain(|it| {
             let Some(gains) = gains.next().filter(|_| it.gain_us.is_some()) else { return true };
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-            let is_something = it.gain_least_us.zip(it.gain_most_us).is_none_or(|(least, most)| least > NOTHING * most);
-            let is_sure = is_something || costs(DOUBTED * self.measured);
+            let is_something =
+                it.gain_least_us.zip(it.gain_most_us).is_none_or(|(least, most)| least > MIN_GAIN_RATIO * most);
+            let is_sure = is_something || costs(MIN_DOUBTED_GAIN * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
-            // who gains next to nothing was named since a slower one hides it
+            // a rank that gains next to nothing was named since a slower one hides it
             gains.usual * 1e3 < rules::least_gain(self.measured)
                 || is_sure && gains.least > 0.0
                 || is_hidden().is_some_and(|hidden| hidden >= rules::least(self.measured))

@@ -1,10 +1,11 @@
 //! The calls of a share of the steps, in bounded memory.
 //!
-//! Steps are kept in blocks of neighbours, so that a step can be re-enacted behind the one before it. When there are
+//! Steps are kept in blocks of neighbours, so that a step can be re-enacted after the one before it. When there are
 //! too many calls, every second block is given up: which ones, a hash of the block's number says, so that no pattern of
 //! the job decides. Each block is looked through for pauses before it is given up: no pause of a long job is lost.
 
-use super::timed::{BETWEEN, Joins, NeighbouringCalls, TimedCall, hash};
+use super::timed::{BETWEEN, Joins, NeighbouringCalls, TimedCall};
+use crate::analysis::series::is_kept;
 use crate::analysis::steps::InStep;
 use crate::stream::{Call, CallKind, JudgedCall, Message};
 use common::name::NcclName;
@@ -13,11 +14,11 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 /// Most calls that are kept, of all GPUs.
-const MOST: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+const MAX_CALLS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 /// Most steps in a block.
-const BLOCK: u64 = 16;
+const MAX_BLOCK_STEPS: u64 = 16;
 /// Least share of the room that a block leaves to others.
-const BLOCKS: u64 = 4;
+const MIN_BLOCKS: u64 = 4;
 
 /// Names of the collectives whose ranks all wait for each other.
 #[derive(Debug)]
@@ -69,7 +70,9 @@ pub(super) struct KeptCalls {
 impl KeptCalls {
     /// Prepares to keep calls; `of_step` is the number of calls of all GPUs in a step, where it is known.
     pub(super) fn new(gpus: usize, of_step: Option<u64>) -> Self {
-        let length = of_step.map_or(BLOCK, |calls| MOST as u64 / BLOCKS / calls.max(1)).clamp(2, BLOCK);
+        let length = of_step
+            .map_or(MAX_BLOCK_STEPS, |calls| MAX_CALLS as u64 / MIN_BLOCKS / calls.max(1))
+            .clamp(2, MAX_BLOCK_STEPS);
         Self {
             blocks: BTreeMap::new(),
             length,
@@ -83,7 +86,7 @@ impl KeptCalls {
         }
     }
 
-    /// Adds the next call of a GPU with its place in a step, which counts from 0 behind the warm-up.
+    /// Adds the next call of a GPU with its place in a step, which counts from 0 after the warm-up.
     pub(super) fn add(&mut self, judged: &JudgedCall, at: InStep, given_up: GivenUp<'_>) {
         let call = judged.call();
         let Some(reached) = self.reached.get_mut(call.gpu) else { return };
@@ -98,7 +101,7 @@ impl KeptCalls {
             *reached = Some(block);
             self.give_up(given_up);
         }
-        if self.count >= 4 * MOST {
+        if self.count >= 4 * MAX_CALLS {
             self.is_full = true;
             return;
         }
@@ -142,10 +145,9 @@ impl KeptCalls {
 
     /// Gives up complete blocks, if there are too many calls.
     fn give_up(&mut self, given_up: GivenUp<'_>) {
-        // a GPU without calls is waited for by nobody
+        // no rank waits for a GPU without calls
         let complete = self.reached.iter().flatten().min().copied().unwrap_or(0);
-        let is_kept = |block: u64, thinned: u32| hash(block).leading_zeros() >= thinned;
-        while self.count > MOST && self.thinned < 63 && self.blocks.range(..complete).next().is_some() {
+        while self.count > MAX_CALLS && self.thinned < 63 && self.blocks.range(..complete).next().is_some() {
             self.thinned += 1;
             let thinned = self.thinned;
             self.drop_blocks(complete, |block| !is_kept(block, thinned), given_up);

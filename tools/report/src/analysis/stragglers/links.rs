@@ -9,7 +9,7 @@ use super::owns::Owns;
 use super::run::CallRun;
 use super::scene::Scene;
 use super::timed::Joins;
-use super::whatif::OFF;
+use super::whatif::MAX_MODEL_ERROR;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A pair of GPUs that is slow in a communicator.
@@ -28,7 +28,7 @@ pub struct SlowRow {
 }
 
 /// The steps, to be played again with parts of the network like the others. Which parts are slow is known last: ranks
-/// that stand out make pairs seem slow.
+/// that are outliers make pairs seem slow.
 #[derive(Debug)]
 pub struct NetworkGains {
     pub(super) runs: Vec<CallRun>,
@@ -42,15 +42,15 @@ pub struct NetworkGains {
 impl NetworkGains {
     /// Returns what a step gains with each of `parts` parts of the network like the others, microseconds; `None` where
     /// the steps cannot be played. `slow` are the slow pairs of the parts.
-    pub fn of(&self, slow: &[SlowRow], parts: usize) -> Vec<Option<f64>> {
+    pub fn gains(&self, slow: &[SlowRow], parts: usize) -> Vec<Option<f64>> {
         if parts == 0 {
             return vec![];
         }
         let scene = Scene { runs: &self.runs, owns: &self.owns, left_out: &self.left_out };
         let own = |stretch: usize, call: usize| self.owns[stretch].clocks(call);
-        let reenacted = scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= OFF);
+        let reenacted = scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= MAX_MODEL_ERROR);
         let gain = |part: usize| {
-            let repaired = Repaired::of(&self.runs, slow, part);
+            let repaired = Repaired::new(&self.runs, slow, part);
             let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
             Some((reenacted? - scene.play(&own, &transfer)?) / 1e3)
         };
@@ -65,7 +65,7 @@ pub(super) struct Repaired {
     collectives: FxHashMap<u32, f64>,
     /// By communicator and GPUs, the smaller place first.
     messages: FxHashMap<(u32, [u32; 2]), f64>,
-    /// How long all-to-alls take behind their latest begin for ranks that no slow pair touches, in the mean, by
+    /// How long all-to-alls take after their latest begin for ranks that no slow pair touches, in the mean, by
     /// occurrence, nanoseconds.
     untouched: FxHashMap<u32, i64>,
     /// Latency of the collectives by communicator, nanoseconds.
@@ -73,10 +73,10 @@ pub(super) struct Repaired {
 }
 
 /// Nanoseconds up to which a communicator's shortest transfer is its latency.
-const LATENCY: i64 = 100_000;
+const MAX_LATENCY_NS: i64 = 100_000;
 
 impl Repaired {
-    pub(super) fn of(runs: &[CallRun], rows: &[SlowRow], part: usize) -> Self {
+    pub(super) fn new(runs: &[CallRun], rows: &[SlowRow], part: usize) -> Self {
         let mut all: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
         let mut messages: FxHashMap<(u32, [u32; 2]), f64> = FxHashMap::default();
         for row in rows {
@@ -100,10 +100,10 @@ impl Repaired {
                 run.calls.iter().enumerate().filter(|(_, it)| collectives.contains_key(&it.communicator))
             {
                 let known = latencies.entry(timed.communicator).or_insert(i64::MAX);
-                *known = (*known).min(run.transfer(call));
+                *known = (*known).min(run.transfer[call]);
             }
         }
-        latencies.retain(|_, latency| *latency < LATENCY);
+        latencies.retain(|_, latency| *latency < MAX_LATENCY_NS);
         let untouched = untouched(runs, rows, &collectives);
         Self { collectives, messages, untouched, latencies }
     }
@@ -127,14 +127,14 @@ impl Repaired {
     }
 }
 
-/// Returns how long all-to-alls with slow pairs take behind their latest begin for the other ranks, in the mean, by
+/// Returns how long all-to-alls with slow pairs take after their latest begin for the other ranks, in the mean, by
 /// occurrence, nanoseconds.
 fn untouched(runs: &[CallRun], rows: &[SlowRow], slow: &FxHashMap<u32, f64>) -> FxHashMap<u32, i64> {
     let touched: FxHashSet<(u32, u32)> =
         rows.iter().flat_map(|row| row.gpus.map(|gpu| (row.communicator, gpu))).collect();
     let mut times = FxHashMap::default();
     for run in runs {
-        for party in run.parties() {
+        for party in &run.parties {
             let of = &run.calls[party[0] as usize];
             if of.joins != Joins::AllToAll || !of.is_compared || !slow.contains_key(&of.communicator) {
                 continue;

@@ -3,23 +3,23 @@
 //! ```text
 //! end = max(own begin + own, begin of the other side + other)
 //! ```
-//! A receive ends when the data has come, `other` behind the begin of the send; where the data lies in NCCL's buffers
-//! already, it takes `own`, which is less. A small send is over when its data is in the buffers: it waits for nobody,
+//! A receive ends when the data has come, `other` after the begin of the send; where the data lies in NCCL's buffers
+//! already, it takes `own`, which is less. A small send is over when its data is in the buffers: it waits for no rank,
 //! and there is no `other`. A larger one waits for the receive. What was measured shows one of both times, of the side
 //! that came late; the one that counts if the other side is late is the usual one of like messages. Where these do not
 //! show it, both are the time from the later begin on.
 
-use super::robust::{median, quantile};
 use super::run::{CallRun, Lasts, is_close};
 use super::timed::{Joins, NeighbouringCalls};
+use crate::analysis::robust::{median, quantile};
 use rustc_hash::FxHashMap;
 
 /// Messages that say how long one takes, at least.
-const FEW: usize = 8;
-/// Nanoseconds behind the end of a send from which on a receive is late.
-const LATE: f64 = 20_000.0;
-/// Share of late receives whose sends were over before, from which on sends wait for nobody.
-const MOST: f64 = 0.9;
+const MIN_MESSAGES: usize = 8;
+/// Nanoseconds after the end of a send from which on a receive is late.
+const LATE_RECEIVE_NS: f64 = 20_000.0;
+/// Share of late receives whose sends were over before, from which on sends wait for no rank.
+const MIN_BUFFERED_SHARE: f64 = 0.9;
 
 /// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its
 /// begin to its end.
@@ -44,9 +44,9 @@ struct Usual {
 
 /// Makes a stretch of its calls, with how long its lone messages take. `nodes` has the node of each GPU.
 pub(super) fn run_of(calls: NeighbouringCalls, nodes: &[usize]) -> CallRun {
-    let run = CallRun::of(calls);
-    let lasts = lasts(&run, nodes);
-    run.with_messages(lasts)
+    let mut run = CallRun::new(calls);
+    run.lasts = lasts(&run, nodes);
+    run
 }
 
 /// Returns how long the lone messages of a stretch take, by call. `nodes` has the node of each GPU.
@@ -97,13 +97,13 @@ fn usual(samples: &[MessageSample]) -> Usual {
     let (other_late, own_late): (Vec<MessageSample>, Vec<MessageSample>) =
         samples.iter().partition(|sample| sample.later >= 0.0);
     let least = |samples: &[MessageSample], of: fn(&MessageSample) -> f64| {
-        (samples.len() >= FEW).then(|| quantile(&mut samples.iter().map(of).collect::<Vec<f64>>(), 0.25))
+        (samples.len() >= MIN_MESSAGES).then(|| quantile(&mut samples.iter().map(of).collect::<Vec<f64>>(), 0.25))
     };
     let least_other = least(&other_late, since_other);
     let least_own = least(&own_late, |sample| sample.time);
     let middle = |samples: &mut dyn Iterator<Item = f64>| {
         let mut values: Vec<f64> = samples.collect();
-        (values.len() >= FEW).then(|| median(&mut values))
+        (values.len() >= MIN_MESSAGES).then(|| median(&mut values))
     };
     // the side that counts is the one whose time is over last
     let own = least_own.and_then(|own| {
@@ -114,10 +114,10 @@ fn usual(samples: &[MessageSample]) -> Usual {
         let counts = |sample: &&MessageSample| own.is_none_or(|own| sample.later + other >= own);
         middle(&mut other_late.iter().filter(counts).map(since_other))
     });
-    let is_late = |sample: &&MessageSample| own.is_some_and(|own| sample.later > 1.5 * own + LATE);
+    let is_late = |sample: &&MessageSample| own.is_some_and(|own| sample.later > 1.5 * own + LATE_RECEIVE_NS);
     let late: Vec<&MessageSample> = other_late.iter().filter(is_late).collect();
     let over = late.iter().filter(|sample| sample.time < sample.later).count();
-    let waits_for_nobody = late.len() >= FEW && over as f64 >= MOST * late.len() as f64;
+    let waits_for_nobody = late.len() >= MIN_MESSAGES && over as f64 >= MIN_BUFFERED_SHARE * late.len() as f64;
     Usual { own, other, waits_for_nobody }
 }
 

@@ -6,7 +6,7 @@
 //!                             for whom)  the same)  two clocks)   out)
 //! ```
 //! The question is a counterfactual: how much shorter would a step be if this rank were like its peers? Sums of waits
-//! do not answer it: they charge whoever came last, and somebody always does. So each rank's own time before each call
+//! do not answer it: they charge the rank that came last, and one always does. So each rank's own time before each call
 //! is compared with that of the ranks that run the same program, and the steps are played again with the peers' times
 //! in place of the rank's (the what-if analysis of Lin et al., Understanding Stragglers in Large Model Training Using
 //! What-if Analysis, OSDI 2025, arXiv 2505.05713, on NCCL's operations alone). A rank has two clocks of progress, its
@@ -24,7 +24,6 @@ mod pauses;
 mod peers;
 mod programs;
 mod rank;
-pub mod robust;
 pub mod rules;
 mod run;
 mod samples;
@@ -37,8 +36,9 @@ mod tests;
 mod timed;
 mod whatif;
 
+use super::robust::median;
 use super::steps::{InStep, StepPlan};
-use crate::answer::{Part, RankGroup, Stragglers};
+use crate::answer::{Part, Stragglers};
 use crate::job::Job;
 use crate::stream::JudgedCall;
 use fit::Hidden;
@@ -51,7 +51,6 @@ use pauses::Pauses;
 use peers::Division;
 use programs::Program;
 use rank::RankSteps;
-use robust::median;
 use run::CallRun;
 use scene::Scene;
 use standing::{StandingTogether, standing};
@@ -60,16 +59,16 @@ use timed::NeighbouringCalls;
 use whatif::WhatIf;
 
 /// Microseconds a step below which differences of own times are not resolved.
-pub const RESOLVED_US: f64 = rules::RESOLVED / 1e3;
+pub const RESOLVED_US: f64 = rules::MIN_EXCESS_NS / 1e3;
 /// Share of the operations without a begin from which on own times are not known.
-const UNTIMED: f64 = 0.2;
+const MAX_UNTIMED_SHARE: f64 = 0.2;
 
 /// What is concluded from the steps.
 #[derive(Debug)]
 pub struct Concluded {
     /// The part of the answer.
     pub stragglers: Part<Stragglers>,
-    /// Steps in which ranks paused that do not stand out, sorted: they are in no mean.
+    /// Steps in which ranks paused that are not outliers, sorted: they are in no mean.
     pub paused: Vec<u64>,
     /// Share (0 to 1) of each GPU's delay cost that began with it; `None` where it is not known.
     pub own_shares: Vec<Option<f64>>,
@@ -84,7 +83,7 @@ pub struct Costs {
     has_steps: bool,
     /// Node of each GPU.
     nodes: Vec<usize>,
-    /// Steps behind the warm-up.
+    /// Steps after the warm-up.
     steps: u64,
     /// Pauses in steps that were given up.
     pauses: Pauses,
@@ -105,14 +104,14 @@ impl Costs {
         }
     }
 
-    /// Takes in the next call of a GPU, with its place in a step that counts from 0 behind the warm-up.
+    /// Takes in the next call of a GPU, with its place in a step that counts from 0 after the warm-up.
     pub(crate) fn call(&mut self, job: &Job, judged: &JudgedCall, at: InStep) {
         self.steps = self.steps.max(at.step + 1);
         let (pauses, places) = (&mut self.pauses, &mut self.places);
         let nodes = &self.nodes;
         let mut given_up = |calls: NeighbouringCalls| {
             let runs = [run_of(calls, nodes)];
-            let division = Division::of(job, &runs);
+            let division = Division::new(job, &runs);
             let step = step_length(&runs);
             let owns = owns(&runs, &division, step, Hidden::Usual, places);
             pauses.add_all(&runs, &division, &owns, step);
@@ -135,19 +134,19 @@ impl Costs {
         let runs: Vec<CallRun> = stretches.into_iter().map(|calls| run_of(calls, &self.nodes)).collect();
         if runs.iter().all(|run| run.calls.is_empty()) {
             return absent(
-                "No operation in a step behind the warm-up has a begin and an end on the GPU, so that own times of ranks \
-                 are not known.",
+                "No operation in a step behind the warm-up has a begin and an end on the GPU, so that own times of \
+                 ranks are not known.",
             );
         }
         let all: usize = runs.iter().map(|run| run.calls.len()).sum();
         let untimed = runs.iter().flat_map(|run| &run.calls).filter(|call| !call.is_timed).count();
-        if untimed as f64 > UNTIMED * all as f64 {
+        if untimed as f64 > MAX_UNTIMED_SHARE * all as f64 {
             return absent(&format!(
                 "{:.0} % of the operations in steps have no begin on the GPU, so that own times of ranks are not known.",
                 100.0 * untimed as f64 / all as f64
             ));
         }
-        let division = Division::of(job, &runs);
+        let division = Division::new(job, &runs);
         let step = step_length(&runs);
         let mut places = KnownPlaces::new();
         let mut pauses = self.pauses;
@@ -157,12 +156,12 @@ impl Costs {
             let mut ranks: Vec<Option<RankSteps>> = job.gpus.iter().map(|_| None).collect();
             for peers in &division.peers {
                 for (&member, gpu) in peers.members.iter().zip(division.gpus(peers)) {
-                    ranks[gpu] = RankSteps::of((&runs, &division), peers, member, owns, &stretch(gpu));
+                    ranks[gpu] = RankSteps::take((&runs, &division), peers, member, owns, &stretch(gpu));
                 }
             }
             ranks
         };
-        let ranks = all_ranks(&owns, &|_| ALL);
+        let ranks = all_ranks(&owns, &|_| ALL_STEPS);
         let chronic = pauses.chronic(job.gpus.len());
         let left_out = pauses.steps_without(&chronic);
         let scene = Scene { runs: &runs, owns: &owns, left_out: &left_out };
@@ -183,20 +182,12 @@ impl Costs {
         let mut pausing: Vec<usize> = chronic.iter().copied().filter(|gpu| !known.contains(gpu)).collect();
         pausing.retain(|&gpu| pauses.sum(gpu) > least);
         pausing.sort_by(|&one, &other| pauses.sum(other).total_cmp(&pauses.sum(one)));
-        for gpu in pausing.into_iter().take(rules::MOST) {
+        for gpu in pausing.into_iter().take(rules::MAX_GROUPS) {
             let Some(rank) = &ranks[gpu] else { continue };
-            found.standing.push(StandingTogether {
-                group: RankGroup::Rank,
-                gpus: vec![gpu],
-                own: rank.own,
-                excess: rank.excess,
-                z: found.z[gpu].unwrap_or_default(),
-                peers: 0,
-                stretch: None,
-                others: None,
-            });
+            let z = found.z[gpu].unwrap_or_default();
+            found.standing.push(StandingTogether::rank(gpu, [rank.own, rank.excess, z], 0));
         }
-        // the measure of those that stand out is the others
+        // the measure of those that are outliers is the others
         let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let against_others = |owns: &mut [Owns]| {
             for peers in division.peers.iter().filter(|peers| division.gpus(peers).any(|gpu| out.contains(&gpu))) {
@@ -207,7 +198,7 @@ impl Costs {
         let standing = found.standing.clone();
         let slow = |gpu: usize| {
             let group = standing.iter().find(|group| group.gpus.contains(&gpu));
-            group.and_then(|group| group.stretch.clone()).unwrap_or(ALL)
+            group.and_then(|group| group.stretch.clone()).unwrap_or(ALL_STEPS)
         };
         let ranks_against_others = all_ranks(&owns, &slow);
         let what_if =
@@ -244,8 +235,7 @@ impl Costs {
     }
 }
 
-/// All steps.
-const ALL: Range<u32> = 0..u32::MAX;
+const ALL_STEPS: Range<u32> = 0..u32::MAX;
 
 /// Returns the median length of a step of all GPUs, nanoseconds.
 fn step_length(runs: &[CallRun]) -> f64 {

@@ -4,19 +4,19 @@ use super::fit::{Followed, Hidden, PlacePath, tokens};
 use super::paths::CallPath;
 use super::peers::{Division, Peers};
 use super::programs::NOWHERE;
-use super::robust::{median, spread};
 use super::run::{CallRun, NONE};
 use super::timed::BETWEEN;
+use crate::analysis::robust::{median, median_of, spread};
 use crate::analysis::steps::CallToken;
 
 /// Steps of a place from which on its usual excess is known.
-pub(super) const STEPS: usize = 5;
+pub(super) const MIN_STEPS: usize = 5;
 /// Steps to either side with which a step is compared.
-const AROUND: usize = 10;
+const STEPS_AROUND: usize = 10;
 /// Share of a step, and usual deviations of its place, beyond which an excess is a pause.
-pub(super) const PAUSE: (f64, f64) = (0.05, 10.0);
+pub(super) const PAUSE_LIMITS: (f64, f64) = (0.05, 10.0);
 /// The same for the rest of a step in which a rank pauses: it may be slower there at all places, most of them short.
-const REST: (f64, f64) = (0.01, 4.0);
+const REST_LIMITS: (f64, f64) = (0.01, 4.0);
 
 /// Own times of a stretch's calls, in the order of its calls.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub(super) fn owns(
         let followed = Followed { step, program, runs, paths: &mut paths, computed: &mut computed };
         let places = followed.follow(hidden, found);
         // of few steps, nothing was found
-        if of_program.is_none() && program.steps.len() >= STEPS {
+        if of_program.is_none() && program.steps.len() >= MIN_STEPS {
             known.push((tokens, places));
         }
     }
@@ -156,10 +156,10 @@ pub(super) fn between(runs: &[CallRun], owns: &[Owns], step_length: f64) -> Vec<
     let mut found = vec![];
     for (run, owns) in runs.iter().zip(owns) {
         let is_between = |party: &&Vec<u32>| party.len() > 2 && run.calls[party[0] as usize].place == BETWEEN;
-        for party in run.parties().iter().filter(is_between) {
+        for party in run.parties.iter().filter(is_between) {
             let own = |&call: &u32| owns.own[call as usize] as f64;
-            let usual = median(&mut party.iter().map(own).collect::<Vec<f64>>());
-            for call in party.iter().filter(|call| own(call) - usual > PAUSE.0 * step_length) {
+            let usual = median_of(party.iter().map(own));
+            for call in party.iter().filter(|call| own(call) - usual > PAUSE_LIMITS.0 * step_length) {
                 let timed = &run.calls[*call as usize];
                 let gpu = run.gpus[*call as usize] as usize;
                 found.push(Between { gpu, step: timed.step, excess: own(call) - usual, usual });
@@ -226,7 +226,7 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
                 .collect();
             let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess_of_one(call)).collect();
             *usual = spread(&values)[0];
-            for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, PAUSE, step_length)) {
+            for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, PAUSE_LIMITS, step_length)) {
                 owns[stretch].is_pause[call] = is_pause;
             }
         }
@@ -258,7 +258,7 @@ fn pauses_of_steps(
             calls.iter().enumerate().map(|(place, &call)| beyond_usual(&owns[stretch], call as usize, place)).sum()
         })
         .collect();
-    let [alone, as_rest] = [PAUSE, REST].map(|limits| beyond(&sums, limits, step_length));
+    let [alone, as_rest] = [PAUSE_LIMITS, REST_LIMITS].map(|limits| beyond(&sums, limits, step_length));
     for (at, &(stretch, calls)) in steps.iter().enumerate() {
         let has_pause = calls.iter().any(|&call| owns[stretch].is_pause[call as usize]);
         if !(alone[at] || has_pause && as_rest[at]) {
@@ -283,15 +283,17 @@ fn pauses_of_steps(
     }
 }
 
-/// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all
+/// Returns which of some values are far beyond the others, and beyond those around them: after a lasting change all
 /// are alike. The limits are a share of a step and a number of usual deviations.
 pub(super) fn beyond(values: &[f64], (part, deviations): (f64, f64), step_length: f64) -> Vec<bool> {
-    if values.len() < STEPS || values.iter().all(|&value| value <= part * step_length) {
+    if values.len() < MIN_STEPS || values.iter().all(|&value| value <= part * step_length) {
         return vec![false; values.len()];
     }
     let [usual, deviation] = spread(values);
     let more = (part * step_length).max(deviations * deviation);
-    let around = |at: usize| median(&mut values[at.saturating_sub(AROUND)..values.len().min(at + AROUND + 1)].to_vec());
+    let around = |at: usize| {
+        median(&mut values[at.saturating_sub(STEPS_AROUND)..values.len().min(at + STEPS_AROUND + 1)].to_vec())
+    };
     let is_beyond = |(at, &value): (usize, &f64)| value > usual + more && value > around(at) + more;
     values.iter().enumerate().map(is_beyond).collect()
 }

@@ -11,7 +11,7 @@
 //! launched later, or queued, it has been over before the begin, and its own time is the usual one of the place, at
 //! most as long as the begin allows.
 
-use super::fit::{GpuFrom, HOST_EARLY, HostFrom, PlacePath, Seen};
+use super::fit::{GpuFrom, HOST_EARLY_NS, HostFrom, PlacePath, Seen};
 use super::run::{CallRun, NONE};
 
 /// How a call follows from the calls before it on its GPU. Times are nanoseconds.
@@ -42,20 +42,20 @@ pub(super) struct CallPath {
 }
 
 /// Nanoseconds by which begins of operations that CUDA events time may be early.
-const EARLY: i64 = 100_000;
+const EVENTS_EARLY_NS: i64 = 100_000;
 /// How many times as long as usual a computation takes at most, and nanoseconds more, to be the one that kept a call.
-const LIKE: f64 = 1.3;
-const LATE: u16 = 50_000;
+const MAX_USUAL_RATIO: f64 = 1.3;
+const MAX_LATE_NS: u16 = 50_000;
 impl CallPath {
     /// Returns the path of a call that belongs to no step: its computation waits for the call before, unless it began
     /// before that had ended.
     pub(super) fn between(run: &CallRun, call: usize, computed: &[i64]) -> Self {
-        Self::of(run, call, computed, &PlacePath::BETWEEN, f64::INFINITY, Seen::Free).0
+        Self::at_place(run, call, computed, &PlacePath::BETWEEN, f64::INFINITY, Seen::Free).0
     }
 
     /// Returns the path of a call at a place, and when its computation was over. `usual` is the own time of the GPU
     /// where it is hidden.
-    pub(super) fn of(
+    pub(super) fn at_place(
         run: &CallRun,
         call: usize,
         computed: &[i64],
@@ -89,7 +89,7 @@ impl CallPath {
                 HostFrom::Sometimes(count) if since.is_some_and(|it| it as f64 > place.host_usual) => back(count),
                 _ => None,
             };
-            let released = waits.filter(|&it| end(it) <= enqueued + HOST_EARLY);
+            let released = waits.filter(|&it| end(it) <= enqueued + HOST_EARLY_NS);
             if let Some(released) = released {
                 let host = (enqueued - end(released)).saturating_add(place.beside).min(since.unwrap_or(i64::MAX));
                 path.beside = u32::try_from(host - (enqueued - end(released))).unwrap_or_default();
@@ -101,7 +101,7 @@ impl CallPath {
                 path.has_host = true;
             }
         }
-        let has_ended = |it: usize, ahead: i64| end(it) - ahead <= begin + EARLY.min(ahead + 20_000);
+        let has_ended = |it: usize, ahead: i64| end(it) - ahead <= begin + EVENTS_EARLY_NS.min(ahead + 20_000);
         let mut anchor = computed[before];
         match place.gpu {
             GpuFrom::Host(count) if path.has_host => {
@@ -125,7 +125,7 @@ impl CallPath {
         }
         let room = begin - anchor;
         // a call that the computation would have kept as long was not kept by its launch
-        let is_kept = room as f64 <= usual * LIKE + f64::from(LATE);
+        let is_kept = room as f64 <= usual * MAX_USUAL_RATIO + f64::from(MAX_LATE_NS);
         let seen = if seen == Seen::Launched && is_kept { Seen::Free } else { seen };
         if let Some(enqueued) = enqueued.filter(|_| path.has_host) {
             let most = if seen == Seen::Launched { i64::MAX } else { place.launch };

@@ -1,18 +1,18 @@
 //! Pauses: own times far beyond the usual, once or now and then, of one rank or of all at once.
 
-use super::owns::{Between, Owns, PAUSE, between, beyond};
+use super::owns::{Between, Owns, PAUSE_LIMITS, between, beyond};
 use super::peers::Division;
-use super::robust::median;
 use super::run::CallRun;
+use crate::analysis::robust::median_of;
 use crate::answer::{CostsWhen, Stalls, StragglerPause};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps of a rank with pauses, from which on these recur.
-const RECUR: usize = 3;
+const MIN_RECURRING: usize = 3;
 /// How many times its usual share a slow rank may take longer between steps.
-const MORE: f64 = 1.5;
+const MAX_SLOWNESS_RATIO: f64 = 1.5;
 /// Most pauses in the answer.
-pub(super) const MOST: usize = 100;
+pub(super) const MAX_PAUSES_LISTED: usize = 100;
 
 /// Pauses by GPU and step: how much longer, nanoseconds.
 #[derive(Debug, Default)]
@@ -58,16 +58,14 @@ impl Pauses {
                     let (stretch, call) = (program.steps[step].0, *program.calls(step, member)?.get(place)? as usize);
                     runs[stretch].is_known(call).then(|| owns[stretch].own[call] as f64)
                 };
-                let usual = |member: usize| {
-                    median(&mut (0..program.steps.len()).filter_map(|step| own(step, member)).collect::<Vec<f64>>())
-                };
+                let usual = |member: usize| median_of((0..program.steps.len()).filter_map(|step| own(step, member)));
                 let usual: Vec<f64> = (0..program.gpus.len()).map(usual).collect();
                 let least = |step: usize| {
                     let more = usual.iter().enumerate().filter_map(|(member, usual)| Some(own(step, member)? - usual));
                     more.fold(f64::INFINITY, f64::min)
                 };
                 let least: Vec<f64> = (0..program.steps.len()).map(least).collect();
-                let stood = beyond(&least, PAUSE, step_length);
+                let stood = beyond(&least, PAUSE_LIMITS, step_length);
                 for ((step, least), _) in program.steps.iter().zip(&least).zip(stood).filter(|(_, stood)| *stood) {
                     if !least.is_finite() {
                         continue;
@@ -88,14 +86,14 @@ impl Pauses {
 
     /// Returns the steps in which all ranks stand at once, of so many; `None` if there are none.
     pub(super) fn stalls(&self, of: u64) -> Option<Stalls> {
-        let length_us = median(&mut self.stalls.values().copied().collect::<Vec<f64>>()) / 1e3;
+        let length_us = median_of(self.stalls.values().copied()) / 1e3;
         let steps: Vec<u32> = self.stalls.keys().copied().collect();
         (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, of, every: every(&steps), length_us })
     }
 
     /// Returns whether a GPU's pauses recur.
     pub(super) fn recur(&self, gpu: usize) -> bool {
-        self.by_gpu.get(&gpu).is_some_and(|steps| steps.len() >= RECUR)
+        self.by_gpu.get(&gpu).is_some_and(|steps| steps.len() >= MIN_RECURRING)
     }
 
     /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of
@@ -123,7 +121,7 @@ impl Pauses {
     /// Returns when a GPU pauses.
     pub(super) fn when(&self, gpu: usize) -> CostsWhen {
         let mut steps: Vec<u32> = self.by_gpu.get(&gpu).map(|it| it.keys().copied().collect()).unwrap_or_default();
-        // what a rank does behind its last call shows in the next step
+        // what a rank does after its last call shows in the next step
         steps.dedup_by(|next, last| *next == *last + 1);
         CostsWhen::Sometimes { steps: steps.len() as u64, every: every(&steps) }
     }
@@ -160,7 +158,7 @@ impl Pauses {
             .filter(|&(_, step, excess)| is_alone(step, excess))
             .map(|(gpu, step, excess)| event(gpu, step, excess))
             .collect();
-        let is_pause = |it: &&Between| it.excess > MORE * slowness(it.gpu) * it.usual;
+        let is_pause = |it: &&Between| it.excess > MAX_SLOWNESS_RATIO * slowness(it.gpu) * it.usual;
         events.extend(self.between.iter().filter(is_pause).map(|it| event(it.gpu, it.step, it.excess)));
         events.sort_by(|one, other| other.excess_us.total_cmp(&one.excess_us));
         let mut gpus: Vec<usize> = events.iter().map(|event| event.gpu).collect();

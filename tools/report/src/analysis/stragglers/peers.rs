@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 /// Ranks that do the same.
 #[derive(Debug)]
 pub(super) struct Peers {
-    /// Place of their program.
     pub(super) program: usize,
     /// Places of their GPUs among those of the program.
     pub(super) members: Vec<usize>,
@@ -28,7 +27,7 @@ pub(super) struct Division {
 }
 
 impl Division {
-    pub(super) fn of(job: &Job, runs: &[CallRun]) -> Self {
+    pub(super) fn new(job: &Job, runs: &[CallRun]) -> Self {
         let programs = programs(runs, job.gpus.len());
         let mut program_of = vec![None; job.gpus.len()];
         for (place, program) in programs.iter().enumerate() {
@@ -48,7 +47,6 @@ impl Division {
         Self { programs, peers }
     }
 
-    /// Returns the GPUs of some peers.
     pub(super) fn gpus(&self, peers: &Peers) -> impl Iterator<Item = usize> {
         let gpus = &self.programs[peers.program].gpus;
         peers.members.iter().map(|&member| gpus[member])

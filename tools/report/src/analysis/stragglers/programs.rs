@@ -11,7 +11,6 @@ use std::hash::Hasher;
 /// The calls of a program's ranks at its places.
 #[derive(Debug, Default)]
 pub(super) struct Program {
-    /// Its GPUs.
     pub(super) gpus: Vec<usize>,
     /// Steps that any of its GPUs has, by stretch: number of the stretch, and the step.
     pub(super) steps: Vec<(usize, u32)>,

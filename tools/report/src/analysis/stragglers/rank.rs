@@ -1,9 +1,9 @@
 //! A rank's steps: its own time and its excess over its peers, with and without pauses.
 
-use super::owns::{Owns, STEPS};
+use super::owns::{MIN_STEPS, Owns};
 use super::peers::{Division, Peers};
-use super::robust::{NORMAL, error, median, quantile, spread};
 use super::run::CallRun;
+use crate::analysis::robust::{NORMAL, error, median, median_of, quantile, spread};
 use std::ops::Range;
 
 /// The steps of a rank. Times are nanoseconds.
@@ -32,7 +32,7 @@ impl RankSteps {
     }
 
     /// Takes the steps of a member of some peers in a stretch; `None` if it has none with own times.
-    pub(super) fn of(
+    pub(super) fn take(
         (runs, division): (&[CallRun], &Division),
         peers: &Peers,
         member: usize,
@@ -56,7 +56,7 @@ impl RankSteps {
                 let call = calls[place] as usize;
                 is_known(stretch, call).then(|| of(stretch, call))
             };
-            median(&mut calls.iter().filter_map(known).collect::<Vec<f64>>())
+            median_of(calls.iter().filter_map(known))
         };
         let by_places =
             |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect::<Vec<f64>>();
@@ -97,14 +97,14 @@ impl RankSteps {
         }
         let values: Vec<f64> = steps.iter().map(|it| it.2).collect();
         let [excess, deviation] = spread(&values);
-        let error = if steps.len() < STEPS {
+        let error = if steps.len() < MIN_STEPS {
             // too few steps to see how they vary: single calls do
             let [_, deviation] = spread(&single);
             error(deviation * (program.places as f64).sqrt(), steps.len())
         } else {
             error(deviation, steps.len())
         };
-        let own = median(&mut steps.iter().map(|it| it.1).collect::<Vec<f64>>());
+        let own = median_of(steps.iter().map(|it| it.1));
         let with_pauses = median(&mut with_pauses);
         (!steps.is_empty()).then_some(Self {
             steps,
@@ -121,13 +121,13 @@ impl RankSteps {
     /// Returns the stretch of steps in which the excess is another one, with the medians in it and outside; `None` if
     /// it is the same all the time.
     ///
-    /// It is the stretch of at least [`STRETCH`] of the steps, and as many outside, with the largest difference of
-    /// means over its standard error, of excesses cut off at five deviations (circular binary segmentation: Olshen et
-    /// al., Biostatistics 2004, 5(4), 557-572, for one change).
+    /// It is the stretch of at least [`STRETCH_LIMITS`] of the steps, and as many outside, with the largest difference
+    /// of means over its standard error, of excesses cut off at five deviations (circular binary segmentation: Olshen
+    /// et al., Biostatistics 2004, 5(4), 557-572, for one change).
     pub(super) fn stretch(&self) -> Option<ExcessStretch> {
         let count = self.steps.len();
         let values: Vec<f64> = self.steps.iter().map(|it| it.2).collect();
-        if count < 4 * STEPS {
+        if count < 4 * MIN_STEPS {
             return None;
         }
         // from step to step a lasting change is seen once
@@ -141,13 +141,13 @@ impl RankSteps {
         for value in &values {
             sums.push(sums[sums.len() - 1] + value.clamp(low - limit, high + limit));
         }
-        let least = STRETCH.0.max((STRETCH.1 * count as f64).ceil() as usize).min(count / 2);
-        let every = (count / MOST).max(1);
+        let least = STRETCH_LIMITS.0.max((STRETCH_LIMITS.1 * count as f64).ceil() as usize).min(count / 2);
+        let every = (count / MAX_STRETCH_ENDS).max(1);
         let (all, mut best) = (sums[count], (0.0, 0..0));
         for from in (0..count).step_by(every) {
             for until in (from + least..=count).rev().step_by(every) {
                 let (inside, outside) = ((until - from) as f64, (count - (until - from)) as f64);
-                if count - (until - from) < STEPS {
+                if count - (until - from) < MIN_STEPS {
                     continue;
                 }
                 let sum = sums[until] - sums[from];
@@ -160,8 +160,8 @@ impl RankSteps {
         }
         let (of_error, at) = best;
         let outside: Vec<f64> = values[..at.start].iter().chain(&values[at.end..]).copied().collect();
-        let own = median(&mut self.steps[at.clone()].iter().map(|it| it.1).collect::<Vec<f64>>());
-        (of_error > CHANGED).then(|| ExcessStretch {
+        let own = median_of(self.steps[at.clone()].iter().map(|it| it.1));
+        (of_error > MIN_CHANGE_Z).then(|| ExcessStretch {
             from: self.steps[at.start].0,
             until: self.steps.get(at.end).map(|it| it.0),
             outside: median(&mut outside.clone()),
@@ -172,16 +172,16 @@ impl RankSteps {
 }
 
 /// Standard errors of a difference of means from which on it is a change.
-const CHANGED: f64 = 10.0;
+const MIN_CHANGE_Z: f64 = 10.0;
 /// Steps of a stretch at least, and share of all steps.
-const STRETCH: (usize, f64) = (10, 0.05);
+const STRETCH_LIMITS: (usize, f64) = (10, 0.05);
 /// Steps between which begins and ends of a stretch are sought.
-const MOST: usize = 256;
+const MAX_STRETCH_ENDS: usize = 256;
 
 /// A stretch of steps with another excess.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExcessStretch {
-    /// Its first step, and the first one behind it; `None` where it lasts until the end.
+    /// Its first step, and the first one after it; `None` where it lasts until the end.
     pub(super) from: u32,
     pub(super) until: Option<u32>,
     /// Median excess outside and inside, nanoseconds.

@@ -1,33 +1,33 @@
-//! Thresholds by which somebody stands out, for a report and for whoever watches a job: both say the same of the same.
+//! Thresholds from which on a rank is an outlier, shared by the report and the watch.
 
-/// Robust z from which on somebody stands out.
-pub const Z: f64 = 5.0;
+/// Robust z from which on a rank is an outlier.
+pub const MIN_Z: f64 = 5.0;
 /// Share of a step by which own time is longer at least.
-pub const SHARE: f64 = 0.01;
+pub const MIN_EXCESS_SHARE: f64 = 0.01;
 /// Nanoseconds a step by which own time is longer at least: begins of operations are off by some microseconds.
-pub const RESOLVED: f64 = 10_000.0;
+pub const MIN_EXCESS_NS: f64 = 10_000.0;
 /// Ranks from which on their deviation from each other is known.
-pub const RANKS: usize = 5;
+pub const MIN_RANKS: usize = 5;
 /// Share of the own time that stands for an unknown deviation: of two ranks.
-pub const UNKNOWN: f64 = 0.02;
+pub const UNKNOWN_DEVIATION: f64 = 0.02;
 /// Share of the own time that is the least deviation of two or three peers from each other.
-pub const OF_FEW: f64 = 0.01;
-/// Share of a node's ranks that stand out, from which on it is the node.
-pub const OF_NODE: f64 = 0.75;
+pub const MIN_DEVIATION_OF_FEW: f64 = 0.01;
+/// Share of a node's ranks that are outliers, from which on the node is the outlier.
+pub const MIN_NODE_SHARE: f64 = 0.75;
 
-/// Most groups that stand out, and are played again.
-pub(super) const MOST: usize = 16;
-/// Share of a step that is gained at least where somebody who stands out is as the others.
-pub const GAIN: f64 = 0.0025;
+/// Most groups that are outliers, and are played again.
+pub(super) const MAX_GROUPS: usize = 16;
+/// Least gain, as a share of a step, if an outlier were like the others.
+pub const MIN_GAIN_SHARE: f64 = 0.0025;
 
 /// Returns how much is gained at least, in steps of this length, nanoseconds.
 #[must_use]
 pub fn least_gain(step: f64) -> f64 {
-    (GAIN * step).max(RESOLVED)
+    (MIN_GAIN_SHARE * step).max(MIN_EXCESS_NS)
 }
 
 /// Returns by how much own time is longer at least, in steps of this length, nanoseconds.
 #[must_use]
 pub fn least(step: f64) -> f64 {
-    (SHARE * step).max(RESOLVED)
+    (MIN_EXCESS_SHARE * step).max(MIN_EXCESS_NS)
 }

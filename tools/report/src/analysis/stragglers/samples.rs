@@ -2,24 +2,24 @@
 
 use super::programs::Program;
 use super::run::CallRun;
-use super::timed::hash;
+use crate::analysis::series::hash;
 
 /// Calls before a call, among which are those that host and computation may have waited for.
-pub(super) const BACK: usize = 6;
-/// Nanoseconds behind the end of a call it queued behind, within which a call was ready before it could begin.
-const AT_ONCE: i64 = 12_000;
+pub(super) const CALLS_BEFORE: usize = 6;
+/// Nanoseconds after the end of a call it queued behind, within which a call was ready before it could begin.
+const AT_ONCE_NS: i64 = 12_000;
 /// The same where the rank was ready nearly always.
-const NEARLY: i64 = 100_000;
-/// The same behind a call that has waited for others as long: a kernel begins when a computation that goes on has left
+const NEARLY_AT_ONCE_NS: i64 = 100_000;
+/// The same after a call that has waited for others as long: a kernel begins when a computation that goes on has left
 /// multiprocessors to it.
-const CROWDED: i64 = 400_000;
+const MAX_CROWDED_NS: i64 = 400_000;
 /// Share of a rank's calls that begin so late and no later, and share of them that begin at once, from which on that
 /// keeps them.
-const OFTEN: (f64, f64) = (0.7, 0.1);
+const MIN_CROWDED_SHARES: (f64, f64) = (0.7, 0.1);
 /// Samples of a rank, at most and at least, and of all ranks about.
-const MOST: usize = 128;
-const LEAST: usize = 8;
-const ALL: usize = 1 << 12;
+const MAX_SAMPLES: usize = 128;
+const MIN_SAMPLES: usize = 8;
+const SAMPLES_OF_ALL: usize = 1 << 12;
 
 /// A call. Distances are nanoseconds; NaN where they are not known.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +29,14 @@ pub(super) struct CallSample {
     /// From the enqueue to the begin.
     pub(super) since_enqueued: f64,
     /// From the end of each call before to the begin, the nearest call first.
-    pub(super) since_end: [f64; BACK],
+    pub(super) since_end: [f64; CALLS_BEFORE],
     /// From the enqueue of the call before to this one's.
     pub(super) host_since_enqueued: f64,
     /// From the end of each call before to the enqueue.
-    pub(super) host_since_end: [f64; BACK],
+    pub(super) host_since_end: [f64; CALLS_BEFORE],
     /// Whether it began when a call that it queues behind had ended.
     pub(super) is_queued: bool,
-    /// The same, or some time behind the end of one that had waited longer.
+    /// The same, or some time after the end of one that had waited longer.
     is_crowded: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn samples(
     place: usize,
 ) -> Vec<Vec<CallSample>> {
     let ranks = program.gpus.len();
-    let most = (ALL / ranks.max(1)).clamp(LEAST, MOST);
+    let most = (SAMPLES_OF_ALL / ranks.max(1)).clamp(MIN_SAMPLES, MAX_SAMPLES);
     let of_rank = |gpu: usize| {
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)? as usize;
@@ -92,14 +92,14 @@ fn sample(run: &CallRun, computed: &[i64], scale: f64, call: usize) -> Option<Ca
 
 /// Returns whether a call began when a call that it queues behind had ended.
 pub(super) fn is_queued(run: &CallRun, call: usize) -> bool {
-    run.queued_behind(call).is_some_and(|before| run.calls[call].begin - run.calls[before].end <= AT_ONCE)
+    run.queued_behind(call).is_some_and(|before| run.calls[call].begin - run.calls[before].end <= AT_ONCE_NS)
 }
 
-/// Returns whether a call began behind one that had waited, as soon as a computation left multiprocessors to it.
+/// Returns whether a call began after one that had waited, as soon as a computation left multiprocessors to it.
 fn is_crowded(run: &CallRun, call: usize) -> bool {
     run.queued_behind(call).is_some_and(|before| {
         let since = run.calls[call].begin - run.calls[before].end;
-        since <= AT_ONCE || since <= CROWDED.min(run.wait(before))
+        since <= AT_ONCE_NS || since <= MAX_CROWDED_NS.min(run.wait(before))
     })
 }
 
@@ -107,16 +107,16 @@ fn is_crowded(run: &CallRun, call: usize) -> bool {
 pub(super) fn hides(samples: &[CallSample]) -> bool {
     let share =
         |of: fn(&CallSample) -> bool| samples.iter().filter(|it| of(it)).count() as f64 / samples.len().max(1) as f64;
-    share(|it| it.is_crowded) >= OFTEN.0 && share(|it| it.is_queued) >= OFTEN.1
+    share(|it| it.is_crowded) >= MIN_CROWDED_SHARES.0 && share(|it| it.is_queued) >= MIN_CROWDED_SHARES.1
 }
 
-/// Returns whether a call began shortly behind the end of one of the calls before it.
+/// Returns whether a call began shortly after the end of one of the calls before it.
 pub(super) fn is_nearly_queued(run: &CallRun, call: usize) -> bool {
     let first = run.first[run.gpus[call] as usize];
     let begin = run.calls[call].begin;
     is_crowded(run, call)
-        || (first.max(call.saturating_sub(BACK))..call)
-            .any(|before| (-AT_ONCE..=NEARLY).contains(&(begin - run.calls[before].end)))
+        || (first.max(call.saturating_sub(CALLS_BEFORE))..call)
+            .any(|before| (-AT_ONCE_NS..=NEARLY_AT_ONCE_NS).contains(&(begin - run.calls[before].end)))
 }
 
 /// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is

@@ -4,7 +4,7 @@ use super::owns::Owns;
 use super::run::CallRun;
 
 /// Calls of a GPU in a stretch from which on one of them says little.
-const MANY: usize = 100;
+const MIN_CALLS: usize = 100;
 
 /// The stretches of a job with their own times.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl Scene<'_> {
             if let ([(_, begin)], Some(end)) = (&begins[..], calls.map(|call| times(call)[1]).max()) {
                 (sum.length, sum.count) = (sum.length + (end - begin) as f64, sum.count + 1);
             }
-            let from = usize::from(begins.len() > 3 && run.first[gpu + 1] - run.first[gpu] < MANY);
+            let from = usize::from(begins.len() > 3 && run.first[gpu + 1] - run.first[gpu] < MIN_CALLS);
             for pair in begins.get(from..).unwrap_or_default().windows(2) {
                 let follows = pair[0].0 + 1 == pair[1].0;
                 if follows && self.left_out.binary_search(&pair[0].0).is_err() {

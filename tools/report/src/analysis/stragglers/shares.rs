@@ -14,7 +14,7 @@ pub(super) fn own_shares(runs: &[CallRun], owns: &[Owns], gpus: usize) -> Vec<Op
     let (mut cost, mut own) = (vec![0.0; gpus], vec![0.0; gpus]);
     for (run, owns) in runs.iter().zip(owns) {
         let begin = |call: u32| run.calls[call as usize].common()[0];
-        for party in run.parties().iter().filter(|party| party.len() > 1) {
+        for party in run.parties.iter().filter(|party| party.len() > 1) {
             // a message's party is there once for each side
             let is_pairs = run.calls[party[0] as usize].joins == Joins::Pairs;
             let Some(&last) = party.iter().max_by_key(|&&call| begin(call)) else { continue };

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes up to which a collective is a loss, a norm or a barrier, which all stages have in common.
-const SMALL: u64 = 4096;
+const MAX_COMMON_BYTES: u64 = 4096;
 
 /// Neighbours of a GPU by messages one way.
 type Neighbours = BTreeMap<usize, BTreeSet<usize>>;
@@ -76,7 +76,7 @@ fn is_pipeline(run: &CallRun, gpus: &[usize], program_of: &[Option<usize>]) -> b
         for call in run.first[gpu]..run.first[gpu + 1] {
             if run.calls[call].joins == Joins::Pairs {
                 sent += 1;
-            } else if run.calls[call].bytes > SMALL {
+            } else if run.calls[call].bytes > MAX_COMMON_BYTES {
                 shared += usize::from(run.party(call).iter().filter(|&&call| is_of_them(call)).count() > 1);
             }
         }

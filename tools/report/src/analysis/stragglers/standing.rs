@@ -1,25 +1,27 @@
-//! Who stands out: a rank among its peers, all ranks of a node, a stage of a pipeline.
+//! Who is an outlier: a rank among its peers, all ranks of a node, a stage of a pipeline.
 //!
-//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us, and
-//! by more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that
-//! have peers) and of its own median over the steps. Below five ranks, the deviation is that of the rank's peers from
-//! each other, at least 1 % of the own time; of two ranks it is unknown, and 2 % of the own time stands for it. Then
-//! fewer than five steps say nothing. The time by which it stands out says nothing yet of the gain of a step.
+//! A rank is an outlier if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us,
+//! and by more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks
+//! that have peers) and of its own median over the steps. Below five ranks, the deviation is that of the rank's peers
+//! from each other, at least 1 % of the own time; of two ranks it is unknown, and 2 % of the own time stands for it.
+//! Then fewer than five steps say nothing. The time by which it is an outlier says nothing yet of the gain of a step.
 
-use super::owns::STEPS;
+use super::owns::MIN_STEPS;
 use super::peers::Division;
 use super::rank::{ExcessStretch, RankSteps};
-use super::robust::{NORMAL, median, spread};
-use super::rules::{OF_FEW, OF_NODE, RANKS, SHARE, UNKNOWN, Z, least};
+use super::rules::{
+    MIN_DEVIATION_OF_FEW, MIN_EXCESS_SHARE, MIN_NODE_SHARE, MIN_RANKS, MIN_Z, UNKNOWN_DEVIATION, least,
+};
+use crate::analysis::robust::{NORMAL, median, median_of, spread};
 use crate::answer::RankGroup;
 use crate::job::Job;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Share of an excess that has come with a change, from which on it is there since the change.
-const OF_CHANGE: f64 = 0.5;
+const MIN_CHANGE_SHARE: f64 = 0.5;
 
-/// Ranks that stand out together.
+/// Ranks that are outliers together.
 #[derive(Debug, Clone)]
 pub(super) struct StandingTogether {
     pub(super) group: RankGroup,
@@ -37,13 +39,18 @@ pub(super) struct StandingTogether {
 }
 
 impl StandingTogether {
+    /// Returns a rank that is an outlier in all steps.
+    pub(super) fn rank(gpu: usize, [own, excess, z]: [f64; 3], peers: usize) -> Self {
+        Self { group: RankGroup::Rank, gpus: vec![gpu], own, excess, z, peers, stretch: None, others: None }
+    }
+
     /// Returns the same against others that compute nothing unseen.
     pub(super) fn against_seen(&self) -> Self {
         Self { others: self.others.map(|[seen, _]| [seen; 2]), ..self.clone() }
     }
 }
 
-/// What is known of a rank that may stand out.
+/// What is known of a rank that may be an outlier.
 #[derive(Debug)]
 struct Candidate {
     gpu: usize,
@@ -59,7 +66,7 @@ struct Candidate {
     is_halved: bool,
 }
 
-/// Deviations of the excess, by GPU, and those that stand out.
+/// Deviations of the excess, by GPU, and those that are outliers.
 #[derive(Debug, Default)]
 pub(super) struct Deviations {
     pub(super) standing: Vec<StandingTogether>,
@@ -69,8 +76,8 @@ pub(super) struct Deviations {
     pub(super) is_compared: Vec<bool>,
 }
 
-/// Finds who stands out. `step` is the mean length of a step, nanoseconds; `unseen` has the time of a step in which the
-/// ranks of each program may compute so that nobody sees it.
+/// Finds who is an outlier. `step` is the mean length of a step, nanoseconds; `unseen` has the time of a step in which
+/// the ranks of each program may compute unseen.
 pub(super) fn standing(
     job: &Job,
     division: &Division,
@@ -84,15 +91,15 @@ pub(super) fn standing(
         let of = |gpu: &usize| ranks[*gpu].as_ref().map(|rank| (*gpu, rank));
         let known: Vec<&RankSteps> = gpus.iter().filter_map(of).map(|(_, rank)| rank).collect();
         let half = faster_half(&known, step);
-        let middle = half.unwrap_or_else(|| median(&mut known.iter().map(|rank| rank.excess).collect::<Vec<f64>>()));
+        let middle = half.unwrap_or_else(|| median_of(known.iter().map(|rank| rank.excess)));
         let others = |gpu: usize| {
             let others = gpus.iter().filter_map(of).filter(|(other, _)| *other != gpu);
             others.map(|(_, rank)| rank.excess).collect::<Vec<f64>>()
         };
         for (gpu, rank) in gpus.iter().filter_map(of) {
-            // of a small change nobody would speak
+            // a small change is not worth a word
             let is_slow = |it: &ExcessStretch| {
-                it.inside - middle > least(step) && it.inside - it.outside > OF_CHANGE * (it.inside - middle)
+                it.inside - middle > least(step) && it.inside - it.outside > MIN_CHANGE_SHARE * (it.inside - middle)
             };
             let stretch = rank.stretch().filter(is_slow);
             candidates.push(Candidate {
@@ -103,7 +110,7 @@ pub(super) fn standing(
                 error: rank.error,
                 stretch: stretch.map(|it| it.from..it.until.unwrap_or(u32::MAX)),
                 steps: rank.steps.len(),
-                of_peers: (3..RANKS).contains(&gpus.len()).then(|| spread(&others(gpu))[1]),
+                of_peers: (3..MIN_RANKS).contains(&gpus.len()).then(|| spread(&others(gpu))[1]),
                 is_halved: half.is_some(),
             });
         }
@@ -113,17 +120,12 @@ pub(super) fn standing(
     for candidate in &candidates {
         let z = candidate.excess / scale(candidate, deviation);
         (found.z[candidate.gpu], found.is_compared[candidate.gpu]) = (Some(z), true);
-        if z > Z && candidate.excess > least(step) && (candidates.len() >= RANKS || candidate.steps >= STEPS) {
-            found.standing.push(StandingTogether {
-                group: RankGroup::Rank,
-                gpus: vec![candidate.gpu],
-                own: candidate.own,
-                excess: candidate.excess,
-                z,
-                peers: candidate.peers,
-                stretch: candidate.stretch.clone(),
-                others: None,
-            });
+        if z > MIN_Z
+            && candidate.excess > least(step)
+            && (candidates.len() >= MIN_RANKS || candidate.steps >= MIN_STEPS)
+        {
+            let rank = StandingTogether::rank(candidate.gpu, [candidate.own, candidate.excess, z], candidate.peers);
+            found.standing.push(StandingTogether { stretch: candidate.stretch.clone(), ..rank });
         }
     }
     by_clocks(&candidates, ranks, step, &mut found.standing);
@@ -132,8 +134,8 @@ pub(super) fn standing(
     found
 }
 
-/// Finds ranks whose host, or whose GPU, stands out alone: where ranks wait for different things, another clock keeps
-/// each call of theirs, and their own times say little.
+/// Finds ranks whose host, or whose GPU, is an outlier alone: where ranks wait for different things, another clock
+/// keeps each call of theirs, and their own times say little.
 fn by_clocks(candidates: &[Candidate], ranks: &[Option<RankSteps>], step: f64, standing: &mut Vec<StandingTogether>) {
     for clock in [0, 1] {
         let of_clock = |candidate: &Candidate| {
@@ -142,25 +144,16 @@ fn by_clocks(candidates: &[Candidate], ranks: &[Option<RankSteps>], step: f64, s
             Some((sum(&rank.clocks_by_place), sum(&rank.excess_of_clocks)))
         };
         let mut distances: Vec<f64> = candidates.iter().filter_map(of_clock).map(|(_, excess)| excess.abs()).collect();
-        if distances.len() < RANKS {
+        if distances.len() < MIN_RANKS {
             continue;
         }
         let deviation = NORMAL * median(&mut distances);
-        for candidate in candidates.iter().filter(|it| it.steps >= STEPS && !it.is_halved) {
+        for candidate in candidates.iter().filter(|it| it.steps >= MIN_STEPS && !it.is_halved) {
             let Some((own, excess)) = of_clock(candidate) else { continue };
             let z = excess / deviation.max(candidate.error).max(1.0);
             let is_known = standing.iter().any(|known| known.gpus.contains(&candidate.gpu));
-            if z > Z && excess > least(step) && !is_known {
-                standing.push(StandingTogether {
-                    group: RankGroup::Rank,
-                    gpus: vec![candidate.gpu],
-                    own: own.min(step),
-                    excess,
-                    z,
-                    peers: candidate.peers,
-                    stretch: None,
-                    others: None,
-                });
+            if z > MIN_Z && excess > least(step) && !is_known {
+                standing.push(StandingTogether::rank(candidate.gpu, [own.min(step), excess, z], candidate.peers));
             }
         }
     }
@@ -177,24 +170,24 @@ fn faster_half(ranks: &[&RankSteps], step: f64) -> Option<f64> {
     let (fast, _) = sorted.split_at(at);
     let [middle, within] = spread(&fast.iter().map(|rank| rank.excess).collect::<Vec<f64>>());
     let error = sorted.iter().map(|rank| rank.error).fold(within, f64::max);
-    let is_apart = fast.len() > 1 && gap(at) > (Z * error).max(SHARE * step);
+    let is_apart = fast.len() > 1 && gap(at) > (MIN_Z * error).max(MIN_EXCESS_SHARE * step);
     (is_apart && 2 * at == sorted.len()).then_some(middle)
 }
 
 /// Returns the ranks' deviation from each other, where it is known.
 fn deviation(candidates: &[Candidate]) -> Option<f64> {
     let mut distances: Vec<f64> = candidates.iter().filter(|it| !it.is_halved).map(|it| it.excess.abs()).collect();
-    (distances.len() >= RANKS).then(|| NORMAL * median(&mut distances))
+    (distances.len() >= MIN_RANKS).then(|| NORMAL * median(&mut distances))
 }
 
 fn scale(candidate: &Candidate, deviation: Option<f64>) -> f64 {
     let deviation = deviation.or_else(|| candidate.is_halved.then_some(0.0));
-    let of_few = candidate.of_peers.map(|deviation| deviation.max(OF_FEW * candidate.own));
-    deviation.or(of_few).unwrap_or(UNKNOWN * candidate.own).max(candidate.error).max(1.0)
+    let of_few = candidate.of_peers.map(|deviation| deviation.max(MIN_DEVIATION_OF_FEW * candidate.own));
+    deviation.or(of_few).unwrap_or(UNKNOWN_DEVIATION * candidate.own).max(candidate.error).max(1.0)
 }
 
-/// Puts ranks of a node that stand out together in one, and finds nodes all of whose ranks are later than those of the
-/// other nodes: where these are half of all, no rank stands out among its peers.
+/// Puts ranks of a node that are outliers together in one, and finds nodes all of whose ranks are later than those of
+/// the other nodes: where these are half of all, no rank is an outlier among its peers.
 fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<StandingTogether>) {
     let mut by_node: BTreeMap<usize, Vec<&Candidate>> = BTreeMap::new();
     for candidate in candidates {
@@ -206,27 +199,27 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
     if by_node.len() < 2 {
         return;
     }
-    let of_node = |of: &[&Candidate]| median(&mut of.iter().map(|it| it.excess).collect::<Vec<f64>>());
+    let of_node = |of: &[&Candidate]| median_of(of.iter().map(|it| it.excess));
     let medians: BTreeMap<usize, f64> = by_node.iter().map(|(&node, of)| (node, of_node(of))).collect();
     let mut sorted: Vec<f64> = medians.values().copied().collect();
     sorted.sort_unstable_by(f64::total_cmp);
     // of two nodes, the faster one is the measure
     let usual = sorted[(sorted.len() - 1) / 2];
     let within = by_node.iter().flat_map(|(node, of)| of.iter().map(|it| (it.excess - medians[node]).abs()));
-    let within = NORMAL * median(&mut within.collect::<Vec<f64>>());
+    let within = NORMAL * median_of(within);
     for (node, of) in &by_node {
         let is_out = |it: &&&Candidate| standing.iter().any(|known| known.gpus == [it.gpu]);
         let out = of.iter().filter(is_out).count() as f64;
         let excess = medians[node] - usual;
         let scale = of.iter().map(|it| it.error).fold(within, f64::max).max(1.0);
-        let is_slow = out >= OF_NODE * of.len() as f64 && out >= 2.0;
-        if !is_slow && (excess <= least(step) || excess / scale <= Z || out > 0.0) {
+        let is_slow = out >= MIN_NODE_SHARE * of.len() as f64 && out >= 2.0;
+        if !is_slow && (excess <= least(step) || excess / scale <= MIN_Z || out > 0.0) {
             continue;
         }
         let gpus: Vec<usize> = of.iter().map(|it| it.gpu).collect();
         let z = standing.iter().filter(|it| it.gpus.iter().all(|gpu| gpus.contains(gpu))).map(|it| it.z);
         let z = z.fold(excess / scale, f64::max);
-        // a rank may stand out by one of its clocks alone
+        // a rank may be an outlier by one of its clocks alone
         let of_rank = |it: &&Candidate| {
             let known = standing.iter().find(|known| known.gpus == [it.gpu]);
             known.map_or([it.own, it.excess], |known| [it.own, known.excess.max(it.excess)])
@@ -255,7 +248,7 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
     for peers in &division.peers {
         let Some(stage) = peers.stage else { continue };
         unseen_of.entry(stage).or_default().insert(peers.program, unseen[peers.program]);
-        // a rank that stands out among its peers is later than its stage
+        // a rank that is an outlier among its peers is later than its stage
         let is_alone = |gpu: &usize| !found.standing.iter().any(|known| known.gpus.contains(gpu));
         let known = division.gpus(peers).filter(is_alone).filter_map(|gpu| Some((gpu, ranks[gpu].as_ref()?)));
         by_stage.entry(stage).or_default().extend(known);
@@ -264,7 +257,7 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
     if by_stage.len() < 2 {
         return;
     }
-    let own = |of: &[(usize, &RankSteps)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
+    let own = |of: &[(usize, &RankSteps)]| median_of(of.iter().map(|(_, rank)| rank.own));
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
         let others = owns.iter().filter(|(other, _)| *other != stage);
@@ -277,12 +270,12 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
         let [seen, apart] = spread(&others);
         let usual = median(&mut most.clone());
         let excess = owns[stage] - usual;
-        let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
-        let scale = if others.len() > 1 { apart.max(OF_FEW * usual) } else { UNKNOWN * usual };
+        let error = median_of(of.iter().map(|(_, rank)| rank.error));
+        let scale = if others.len() > 1 { apart.max(MIN_DEVIATION_OF_FEW * usual) } else { UNKNOWN_DEVIATION * usual };
         let z = excess / scale.max(error).max(1.0);
         let steps = of.iter().map(|(_, rank)| rank.steps.len()).min().unwrap_or(0);
         of.iter().for_each(|(gpu, _)| found.is_compared[*gpu] = true);
-        if z <= Z || excess <= least(step) || steps < STEPS {
+        if z <= MIN_Z || excess <= least(step) || steps < MIN_STEPS {
             continue;
         }
         // where most ranks of a stage are slow, the others are as those of the other stages

@@ -15,7 +15,7 @@ pub(super) struct TimedCall {
     pub(super) lead: u32,
     /// Number of its operation, the same for all of its ranks.
     pub(super) occurrence: u32,
-    /// Step, counted behind the warm-up.
+    /// Step, counted after the warm-up.
     pub(super) step: u32,
     /// Place in the step's program; [`BETWEEN`] for a call that belongs to none.
     pub(super) place: u32,
@@ -33,7 +33,6 @@ pub(super) struct TimedCall {
     pub(super) is_timed: bool,
     /// Whether it sends alone, or receives alone.
     pub(super) is_one_way: bool,
-    /// Whether it sends.
     pub(super) sends: bool,
     pub(super) bytes: u64,
     /// Its messages, each as a number that its other end has, too; sorted. Empty for an operation of all ranks.
@@ -65,11 +64,3 @@ pub(super) enum Joins {
 
 /// Calls of neighbouring steps, by GPU, in the order of the host.
 pub(super) type NeighbouringCalls = Vec<Vec<TimedCall>>;
-
-/// Returns a number that looks random (SplitMix64's finalizer).
-pub(super) fn hash(of: u64) -> u64 {
-    let mut hash = of.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
-}

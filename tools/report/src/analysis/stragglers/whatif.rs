@@ -1,4 +1,4 @@
-//! The steps as they would be if somebody were like the peers.
+//! The steps as they would be if some ranks were like their peers.
 
 use super::rank::RankSteps;
 use super::rules;
@@ -8,30 +8,30 @@ use super::standing::StandingTogether;
 use crate::answer::LateCause;
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
-pub(super) const OFF: f64 = 0.03;
+pub(super) const MAX_MODEL_ERROR: f64 = 0.03;
 /// Share of a gain by which a re-enactment is off.
-pub(super) const ERROR: f64 = 0.05;
+pub(super) const GAIN_ERROR: f64 = 0.05;
 /// Share of the extra time from which on it is the host's; below the rest, it is the GPU's.
-const MOST: f64 = 0.75;
+const MIN_HOST_SHARE: f64 = 0.75;
 /// Share of a rank's usual excess in a step that the usual excesses of its places have at least, where these show the
 /// reason.
-const AT_PLACES: f64 = 0.5;
+const MIN_PLACES_SHARE: f64 = 0.5;
 
 /// How many times longer a host takes that launches for a waiting GPU than one that runs ahead, at most: 3.2 ms and 2.3
 /// ms between the same calls of one rank, PyTorch 2.11 on H200.
-pub(super) const WAITED_FOR: f64 = 1.4;
+pub(super) const WAITED_HOST_FACTOR: f64 = 1.4;
 
 /// The steps with other own times.
 pub(super) struct WhatIf<'a> {
     pub(super) scene: Scene<'a>,
-    /// The ranks in comparison with those that do not stand out, from the step on in which they began to be slow.
+    /// The ranks in comparison with those that are not outliers, from the step on in which they began to be slow.
     pub(super) ranks: &'a [Option<RankSteps>],
 }
 
 /// Returns whether ranks are late at another place in each step: the usual excesses of their places do not show most of
 /// their usual excess in a step with pauses. Nanoseconds.
 fn is_elsewhere(of_places: f64, with_pauses: f64) -> bool {
-    of_places < with_pauses * AT_PLACES
+    of_places < with_pauses * MIN_PLACES_SHARE
 }
 
 impl WhatIf<'_> {
@@ -64,7 +64,7 @@ impl WhatIf<'_> {
             if group.stretch.as_ref().is_some_and(|stretch| !stretch.contains(&timed.step)) {
                 return own;
             }
-            // a group of pauses alone is compared with nobody
+            // a group of pauses alone is compared with no rank
             if elsewhere[gpu] && group.peers > 0 {
                 return without(owns.excess_of_clocks(call));
             }
@@ -82,10 +82,10 @@ impl WhatIf<'_> {
         self.scene.play(&slowed, &unchanged)
     }
 
-    /// Returns how much longer a step is with some ranks as they are, where all others that stand out are as their
-    /// peers; `None` where nobody else stands out.
+    /// Returns how much longer a step is with some ranks as they are, where all others that are outliers are as their
+    /// peers; `None` where no other rank is an outlier.
     pub(super) fn hidden(&self, standing: &[StandingTogether], gpus: &[usize]) -> Option<f64> {
-        let all: Vec<&StandingTogether> = standing.iter().take(rules::MOST).collect();
+        let all: Vec<&StandingTogether> = standing.iter().take(rules::MAX_GROUPS).collect();
         let rest: Vec<&StandingTogether> = all.iter().copied().filter(|group| group.gpus != gpus).collect();
         let is_among = !rest.is_empty() && rest.len() < all.len();
         is_among.then(|| Some(self.without(&rest, 1.0)? - self.without(&all, 1.0)?)).flatten()
@@ -117,7 +117,7 @@ impl WhatIf<'_> {
                 }
                 let path = &owns.paths[call];
                 let [host, gpu] = owns.excess_of_clocks(call);
-                // behind a wait of the host, what comes late on both clocks may be of either
+                // after a wait of the host, what comes late on both clocks may be of either
                 let both = if path.released == NONE { 0.0 } else { host.min(gpu).max(0.0) };
                 let [host, gpu] = [host - both, gpu - both];
                 let is_hosts = path.has_host && (path.from_host || path.is_hidden);
@@ -142,8 +142,8 @@ impl WhatIf<'_> {
     pub(super) fn why(shares: Option<[f64; 2]>) -> Option<LateCause> {
         let [host, gpu] = shares?;
         match host / (host + gpu) {
-            share if share > MOST => Some(LateCause::Host),
-            share if share < 1.0 - MOST => Some(LateCause::Gpu),
+            share if share > MIN_HOST_SHARE => Some(LateCause::Host),
+            share if share < 1.0 - MIN_HOST_SHARE => Some(LateCause::Gpu),
             _ => None,
         }
     }

@@ -1,5 +1,5 @@
-//! Who was late, by the arrivals in the summaries of processes: the computation of a job's summary (`common::lateness`),
-//! with clocks that nobody compared while the job ran.
+//! Who was late, by the arrivals in the summaries of processes: the computation of a job's summary
+//! (`common::lateness`), with clocks that were not compared while the job ran.
 
 use common::arrivals::Arrivals;
 use common::clock_tree::ClockTree;
@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Arrivals that are compared at most, of all processes together. Each takes up to 1 KB meanwhile.
-const MOST: usize = 1 << 19;
+const MAX_ARRIVALS: usize = 1 << 19;
 
 /// The arrivals of processes, as they are gathered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Arrived {
     /// Most arrivals of a process.
     most: usize,
@@ -36,8 +36,8 @@ struct ArrivedProcess {
 
 impl Arrived {
     /// Makes an empty collection for this number of files.
-    pub(super) fn of_files(count: usize) -> Self {
-        Self { most: MOST / count.max(1), processes: FxHashMap::default(), unreadable: 0 }
+    pub(super) fn with_files(count: usize) -> Self {
+        Self { most: MAX_ARRIVALS / count.max(1), ..Self::default() }
     }
 
     /// Takes the arrivals out of a process' summary. Returns whether there are any.
@@ -49,7 +49,8 @@ impl Arrived {
             return false;
         };
         arrivals.keep_at_most(self.most);
-        // a copy: a long list that is shortened in its place leaves a hole that the next process' list does not fit into
+        // a copy: a long list that is shortened in its place leaves a hole that the next process' list does not fit
+        // into
         let arrivals = arrivals.clone();
         let at = process.origin.ended_ns().and_then(|at| u64::try_from(at).ok());
         let (nanoseconds_per_tick, ticks) = (text.nanoseconds_per_tick, text.ticks);
@@ -67,8 +68,8 @@ impl Arrived {
         }
         if own.len() < all {
             summary.notes.push(format!(
-                "{} of {all} processes are in no lateness: their summaries have no arrivals (NCCL_SCOREP_GATHER_KB=0, an \
-                 earlier version, or the summary of a job){}.",
+                "{} of {all} processes are in no lateness: their summaries have no arrivals (NCCL_SCOREP_GATHER_KB=0, \
+                 an earlier version, or the summary of a job){}.",
                 all - own.len(),
                 if self.unreadable > 0 { ", or arrivals of another version" } else { "" }
             ));

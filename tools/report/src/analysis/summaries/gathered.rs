@@ -1,22 +1,31 @@
 //! Summaries as they are gathered, file by file.
 
 use super::arrived::Arrived;
-use super::of_job::{Dimensions, OfJob};
+use super::parts::{GatheredOfAll, GatheredParts};
+use super::read;
 use super::sums::{FunctionSums, is_others};
-use super::{parts, read};
 use crate::analysis::transfers::TransferSums;
 use crate::analysis::{conditions, pairs};
-use crate::answer::{Input, ProcessConditions};
-use crate::job::{Links, Unreadable};
+use crate::answer::{Input, Report};
+use crate::job::{DimensionRule, Links, Unreadable};
 use common::summary::{Summary, SummaryCommunicator, SummaryProcess, Transfers};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// The report of one of the jobs that the summaries are of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobReport {
+    /// Name of the job by scheduler and launcher, where a process has it.
+    pub name: Option<String>,
+    /// The report.
+    pub report: Report,
+}
+
 /// What was gathered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Gathered {
-    inputs: Vec<Input>,
+    of_all: GatheredOfAll,
     /// Files that were left out.
     unreadable: Vec<Unreadable>,
     /// The inputs by the processes in them.
@@ -29,11 +38,6 @@ pub(super) struct Gathered {
     others: BTreeMap<u32, FunctionSums>,
     transfers: Vec<Transfers>,
     by_state: TransferSums,
-    left_out: u64,
-    /// Processes whose summary was not written at their end.
-    cut: BTreeSet<u32>,
-    /// Conditions over all the time of a process, by its number.
-    conditions: BTreeMap<u32, ProcessConditions>,
     arrived: Arrived,
 }
 
@@ -46,21 +50,8 @@ fn identity(process: &SummaryProcess) -> Option<String> {
 
 impl Gathered {
     /// Makes an empty collection for this number of files.
-    pub(super) fn of_files(count: usize) -> Self {
-        Self {
-            inputs: vec![],
-            unreadable: vec![],
-            seen: FxHashMap::default(),
-            processes: vec![],
-            sums: BTreeMap::new(),
-            others: BTreeMap::new(),
-            transfers: vec![],
-            by_state: TransferSums::default(),
-            left_out: 0,
-            cut: BTreeSet::new(),
-            conditions: BTreeMap::new(),
-            arrived: Arrived::of_files(count),
-        }
+    pub(super) fn with_files(count: usize) -> Self {
+        Self { arrived: Arrived::with_files(count), ..Self::default() }
     }
 
     /// Adds a file.
@@ -75,20 +66,20 @@ impl Gathered {
                 (0, Some(problem))
             }
         };
-        self.inputs.push(Input { path: path_text, kind: "summary".into(), processes, problem });
+        self.of_all.inputs.push(Input { path: path_text, kind: "summary".into(), processes, problem });
     }
 
     /// Refuses a summary with a process of an earlier one.
     fn check_processes(&mut self, summary: Summary, path: &str) -> Result<Summary, Unreadable> {
         let identities: Vec<String> = summary.processes.iter().filter_map(identity).collect();
         for (identity, process) in identities.iter().zip(&summary.processes) {
-            if let Some(earlier) = self.seen.get(identity).and_then(|&place| self.inputs.get(place)) {
+            if let Some(earlier) = self.seen.get(identity).and_then(|&place| self.of_all.inputs.get(place)) {
                 let rank = process.origin.rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
                 let cause = format!("its process {}{rank} is already in {}", process.process, earlier.path);
                 return Err(Unreadable { file: path.to_owned(), place: None, cause });
             }
         }
-        let place = self.inputs.len();
+        let place = self.of_all.inputs.len();
         self.seen.extend(identities.into_iter().map(|identity| (identity, place)));
         Ok(summary)
     }
@@ -105,10 +96,10 @@ impl Gathered {
             sums.add(row);
         }
         for row in summary.transfers {
-            if self.transfers.len() < pairs::MOST {
+            if self.transfers.len() < pairs::MAX_PAIRS {
                 self.transfers.push(row);
             } else {
-                self.left_out = self.left_out.saturating_add(row.transfers);
+                self.of_all.left_out = self.of_all.left_out.saturating_add(row.transfers);
             }
         }
         self.by_state.add(&summary.states, &summary.operation_transfers);
@@ -125,12 +116,12 @@ impl Gathered {
             let communicators: Vec<_> = communicators.iter().filter_map(of_process).collect();
             let mut process = SummaryProcess { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
             if !summary.complete {
-                self.cut.extend(u32::try_from(self.processes.len()).ok());
+                self.of_all.cut.extend(u32::try_from(self.processes.len()).ok());
             }
             let own = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
             let gpus = communicators.iter().map(|it| it.ranks.len()).max().unwrap_or(1);
             let rows = std::mem::take(&mut process.conditions);
-            self.conditions.extend(conditions::of_process(rows, gpus).map(|of| (own, of)));
+            self.of_all.conditions.extend(conditions::of_process(rows, gpus).map(|of| (own, of)));
             if self.arrived.take(own, &mut process) {
                 // of its own ranks alone: it is compared with the other processes
                 (rest, bandwidth, notes) = (None, vec![], vec![]);
@@ -151,7 +142,7 @@ impl Gathered {
     }
 
     /// Returns the reports, and the files that were left out.
-    pub(super) fn finish(mut self, dimensions: &Dimensions<'_>, links: &Links) -> (Vec<OfJob>, Vec<Unreadable>) {
+    pub(super) fn finish(mut self, rules: &[DimensionRule], links: &Links) -> (Vec<JobReport>, Vec<Unreadable>) {
         if self.processes.is_empty() {
             return (vec![], self.unreadable);
         }
@@ -182,21 +173,18 @@ impl Gathered {
             let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
             self.transfers = rest;
             let places: BTreeSet<u64> = comms.iter().filter_map(|comm| u64::from_str_radix(comm, 16).ok()).collect();
-            let by_state = self.by_state.of(|comm| !several || places.contains(&comm));
+            let by_state = self.by_state.split_off(|comm| !several || places.contains(&comm));
             let name = summary.jobs.first().and_then(|job| job.name.clone());
-            let of_summaries = parts::GatheredParts {
+            let of_summaries = GatheredParts {
                 summary: &summary,
                 sums: &sums,
                 others: &others,
                 transfers: &own,
                 by_state: &by_state,
-                left_out: self.left_out,
-                cut: &self.cut,
-                conditions: &self.conditions,
-                inputs: &self.inputs,
+                of_all: &self.of_all,
                 links,
             };
-            reports.push(OfJob { name, report: of_summaries.report(dimensions) });
+            reports.push(JobReport { name, report: of_summaries.report(rules) });
         }
         (reports, self.unreadable)
     }

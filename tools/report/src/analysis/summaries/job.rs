@@ -6,7 +6,7 @@ use common::summary::{self, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes a job. Its processes are in the order of their ranks; the summaries of `cut` were not written at the end.
-pub(super) fn of(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
+pub(super) fn assemble(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
     let processes = in_order(summary);
     let known = summary.communicators.iter().filter(|communicator| !is_others(&communicator.comm));
     let known: Vec<&summary::SummaryCommunicator> = known.collect();
@@ -54,7 +54,7 @@ fn gpus(
         }
         let count = count.into_values().max().unwrap_or(1);
         let origin = &process.origin;
-        // nobody knows who shares a nameless machine
+        // it is not known who shares a nameless machine
         let machine = origin.boot.as_ref().or(origin.host.as_ref()).cloned();
         let next = nodes.len();
         let node = *nodes.entry(machine.unwrap_or_else(|| format!("of process {place}"))).or_insert(next);

@@ -7,16 +7,15 @@
 mod arrived;
 mod gathered;
 mod job;
-mod of_job;
 mod parts;
 mod read;
 mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::job::{Links, Unreadable};
+use crate::job::{DimensionRule, Links, Unreadable};
 use gathered::Gathered;
-pub use of_job::{Dimensions, OfJob};
+pub use gathered::JobReport;
 use std::path::PathBuf;
 
 /// Reads summaries and returns a report for each job that they are of. Processes are of one job as `Summary` has it.
@@ -25,10 +24,10 @@ use std::path::PathBuf;
 /// beside the reports. Without any summary there is no report.
 pub fn report(
     paths: impl ExactSizeIterator<Item = PathBuf>,
-    dimensions: &Dimensions<'_>,
+    rules: &[DimensionRule],
     links: &Links,
-) -> (Vec<OfJob>, Vec<Unreadable>) {
-    let mut gathered = Gathered::of_files(paths.len());
+) -> (Vec<JobReport>, Vec<Unreadable>) {
+    let mut gathered = Gathered::with_files(paths.len());
     paths.for_each(|path| gathered.add(&path));
-    gathered.finish(dimensions, links)
+    gathered.finish(rules, links)
 }

@@ -1,10 +1,10 @@
 //! The parts of a report from the sums of one job.
 
 use super::job;
-use super::of_job::Dimensions;
 use super::sums::FunctionSums;
 use crate::analysis::communicators::{CallSum, CallSums};
 use crate::analysis::complete::{Incompleteness, MachineClocks};
+use crate::analysis::dimension::Dimensions;
 use crate::analysis::pairs::{LateRanks, Messages};
 use crate::analysis::speed::{Forcing, MACHINES, Ran};
 use crate::analysis::transfers::TransferSums;
@@ -12,17 +12,29 @@ use crate::answer::{
     Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
     Report, SCHEMA, Series, Speed, SpeedRow, WatchFindings,
 };
-use crate::job::{Job, Links};
+use crate::job::{DimensionRule, Job, Links};
 use crate::stream::CallKind;
 use common::summary::{Bandwidth, Lateness, Summary, Transfers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most notes of processes that a report has.
-const NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// Most ranks that the notes describe as late.
-const LATEST: usize = 3;
+const MAX_LATE_RANKS: usize = 3;
+
+/// What was gathered of all jobs together.
+#[derive(Debug, Default)]
+pub(super) struct GatheredOfAll {
+    pub(super) inputs: Vec<Input>,
+    /// Transfers of pairs that found no room.
+    pub(super) left_out: u64,
+    /// Processes whose summary was not written at their end.
+    pub(super) cut: BTreeSet<u32>,
+    /// Conditions over all the time of a process, by its number.
+    pub(super) conditions: BTreeMap<u32, ProcessConditions>,
+}
 
 /// What was gathered of one job.
 pub(super) struct GatheredParts<'a> {
@@ -31,10 +43,7 @@ pub(super) struct GatheredParts<'a> {
     pub(super) others: &'a FunctionSums,
     pub(super) transfers: &'a [Transfers],
     pub(super) by_state: &'a TransferSums,
-    pub(super) left_out: u64,
-    pub(super) cut: &'a BTreeSet<u32>,
-    pub(super) conditions: &'a BTreeMap<u32, ProcessConditions>,
-    pub(super) inputs: &'a [Input],
+    pub(super) of_all: &'a GatheredOfAll,
     pub(super) links: &'a Links,
 }
 
@@ -46,13 +55,11 @@ fn absent<T>(subject: &str) -> Part<T> {
 }
 
 impl GatheredParts<'_> {
-    /// Returns the report.
-    pub(super) fn report(&self, dimensions: &Dimensions<'_>) -> Report {
-        let job = job::of(self.summary, self.cut);
-        let dimensions = dimensions(&job);
+    pub(super) fn report(&self, rules: &[DimensionRule]) -> Report {
+        let job = job::assemble(self.summary, &self.of_all.cut);
+        let dimensions = Dimensions::find(&job, rules, &[]).by_communicator();
         let mut calls = CallSums::new(&job);
-        let place = |comm: &String| job.places.get(&u64::from_str_radix(comm, 16).ok()?).copied();
-        let sums = self.sums.iter().map(|(comm, sums)| (place(comm), sums));
+        let sums = self.sums.iter().map(|(comm, sums)| (job.place(comm), sums));
         for (place, sums) in sums.chain(std::iter::once((None, self.others))) {
             let (operations, untimed, bytes) = sums.totals();
             calls.add(place, CallSum { operations, bytes, untimed, without_begin: 0 });
@@ -61,10 +68,9 @@ impl GatheredParts<'_> {
             nodes: clocks.nodes.into(),
             error: Some((clocks.error_us * 1e3).round() as u64),
         });
-        let mut complete = Incompleteness::new().finish(&job, self.inputs.to_vec(), &clocks, calls.whole());
+        let mut complete = Incompleteness::default().finish(&job, self.of_all.inputs.clone(), &clocks, calls.whole());
         complete.notes.extend(self.notes());
-        let mut messages = Messages::new();
-        messages.leave_out(self.left_out);
+        let messages = Messages::with_left_out(self.of_all.left_out);
         Report {
             schema: SCHEMA.into(),
             answers: Answers::default(),
@@ -97,7 +103,7 @@ impl GatheredParts<'_> {
         for note in self.summary.processes.iter().flat_map(|process| &process.notes) {
             *of_processes.entry(note).or_default() += 1;
         }
-        let left_out = of_processes.len().saturating_sub(NOTES);
+        let left_out = of_processes.len().saturating_sub(MAX_NOTES);
         let matched = match self.summary.lateness.is_empty() && self.summary.bandwidth.is_empty() {
             true => "their operations are not matched over ranks",
             false => {
@@ -107,7 +113,7 @@ impl GatheredParts<'_> {
         let mut notes = vec![format!("Summaries hold sums: {matched}.")];
         notes.extend(self.latest());
         notes.extend(self.summary.notes.iter().cloned());
-        notes.extend(of_processes.into_iter().take(NOTES).map(|(note, count)| match count {
+        notes.extend(of_processes.into_iter().take(MAX_NOTES).map(|(note, count)| match count {
             1 => format!("1 process says: {note}"),
             count => format!("{count} processes say: {note}"),
         }));
@@ -135,14 +141,16 @@ impl GatheredParts<'_> {
                 us(row.estimated_error_us)
             )
         };
-        rows.iter().take(LATEST).map(describe).collect()
+        rows.iter().take(MAX_LATE_RANKS).map(describe).collect()
     }
 
     /// Returns the conditions over all the time of each process. Their course over time is not placed: summaries of
     /// several hosts have no common clock.
     fn conditions(&self, job: &Job) -> Part<Conditions> {
-        let of_places: Vec<Option<&ProcessConditions>> =
-            job::in_order(self.summary).into_iter().map(|process| self.conditions.get(&process.process)).collect();
+        let of_places: Vec<Option<&ProcessConditions>> = job::in_order(self.summary)
+            .into_iter()
+            .map(|process| self.of_all.conditions.get(&process.process))
+            .collect();
         let processes = of_places.iter().flatten().count() as u64;
         if processes == 0 {
             return Part::Absent(Conditions::NOT_IN_INPUTS.into());
@@ -157,8 +165,8 @@ impl GatheredParts<'_> {
         let rows = &self.summary.lateness;
         if rows.is_empty() {
             return Part::Absent(
-                "The summaries have no GPU-timed collective that all ranks of a communicator have in common. Recordings \
-                 and the trace of a job say more."
+                "The summaries have no GPU-timed collective that all ranks of a communicator have in common. \
+                 Recordings and the trace of a job say more."
                     .into(),
             );
         }
@@ -188,26 +196,25 @@ impl GatheredParts<'_> {
     }
 
     fn speed(&self, job: &Job, dimensions: &[Dimension]) -> Part<Speed> {
-        let place = |comm: &str| job.places.get(&u64::from_str_radix(comm, 16).ok()?).copied();
         let placed = |comm: &str, row: SpeedRow| {
-            let place = place(comm);
-            let nranks = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
+            let place = job.place(comm);
+            let found = place.and_then(|place| job.communicators.get(place));
+            let (nranks, nnodes) = found.map_or((0, 0), |found| (found.nranks, job.nodes_of(found)));
             let dimension = place.and_then(|place| dimensions.get(place)).map(|dimension| dimension.name.clone());
             let dimension = dimension.unwrap_or_else(|| "unknown".into());
-            let nnodes = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| job.nodes_of(found));
             SpeedRow { comm: comm.to_owned(), nranks, nnodes, dimension, ..row }
         };
         let links = self.links.clone().with_machines(job);
         let mut rows: Vec<SpeedRow> = vec![];
         for (comm, sums) in self.sums {
-            let nranks = place(comm).and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
+            let nranks = job.communicator_named(comm).map_or(0, |found| found.nranks);
             rows.extend(sums.rows(nranks).map(|row| placed(comm, row)));
         }
         rows.extend(self.others.rows(0).map(|row| placed("0000000000000000", row)));
         rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, Self::of_bandwidth(&links, row))));
-        let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
+        let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::new(job, of)).collect();
         for row in &mut rows {
-            let forcing = place(&row.comm).and_then(|place| forcing.get(place));
+            let forcing = job.place(&row.comm).and_then(|place| forcing.get(place));
             row.forced = forcing.and_then(|of| of.of_row(row, Ran::default()));
         }
         if rows.is_empty() {
@@ -223,7 +230,7 @@ impl GatheredParts<'_> {
 
     /// Returns a row of the job summary's bus bandwidths, which are by the least time over the ranks.
     fn of_bandwidth(links: &Links, row: &Bandwidth) -> SpeedRow {
-        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| links.of(comm, CallKind::Collective));
+        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| links.rate(comm, CallKind::Collective));
         SpeedRow {
             function: row.func.clone(),
             from_bytes: row.from_bytes,

@@ -6,16 +6,15 @@ use std::fs;
 use std::path::Path;
 
 /// Longest file that is taken for a summary, bytes.
-const LONGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Reads a summary.
 pub(super) fn read(path: &Path) -> Result<Summary, Unreadable> {
     let fail = |place: Option<String>, cause: String| Unreadable { file: path.display().to_string(), place, cause };
     let found = fs::metadata(path).map_err(|error| fail(None, error.to_string()))?;
     if found.is_dir() {
         return Err(fail(None, "it is a directory; give the files in it".into()));
     }
-    if !found.is_file() || found.len() > LONGEST {
+    if !found.is_file() || found.len() > MAX_FILE_BYTES {
         return Err(fail(None, "it is no summary: no regular file of at most 1 GiB".into()));
     }
     let bytes = fs::read(path).map_err(|error| fail(None, error.to_string()))?;

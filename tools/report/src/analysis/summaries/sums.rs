@@ -1,5 +1,6 @@
 //! Sums of the operations of a communicator.
 
+use crate::analysis::fold::Merge;
 use crate::answer::SpeedRow;
 use common::name::NcclName;
 use common::operation::bus_factor;
@@ -7,7 +8,7 @@ use common::summary::SummaryOperations;
 use std::collections::BTreeMap;
 
 /// Share of the operations that need a GPU time for a mean to stand for all (docs/metrics.md#operations).
-const ENOUGH: f64 = 0.9;
+const MIN_TIMED_SHARE: f64 = 0.9;
 
 /// Sums of one function over ranks. Times are microseconds.
 #[derive(Debug, Clone, Default)]
@@ -33,29 +34,23 @@ pub(super) fn is_others(comm: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(super) struct FunctionSums(BTreeMap<String, RankSum>);
 
-fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).reduce(f64::min)
-}
-
-fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).reduce(f64::max)
+impl Merge for RankSum {
+    fn merge(&mut self, other: Self) {
+        self.is_collective |= other.is_collective;
+        self.count.merge(other.count);
+        self.bytes.merge(other.bytes);
+        self.timed.merge(other.timed);
+        self.time += other.time;
+        self.kernel_time += other.kernel_time;
+        self.least = self.least.into_iter().chain(other.least).reduce(f64::min);
+        self.longest = self.longest.into_iter().chain(other.longest).reduce(f64::max);
+        self.is_longest_unknown |= other.is_longest_unknown;
+    }
 }
 
 impl RankSum {
-    fn merge(&mut self, other: &Self) {
-        self.is_collective |= other.is_collective;
-        self.count = self.count.saturating_add(other.count);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.timed = self.timed.saturating_add(other.timed);
-        self.time += other.time;
-        self.kernel_time += other.kernel_time;
-        self.least = smaller(self.least, other.least);
-        self.longest = larger(self.longest, other.longest);
-        self.is_longest_unknown |= other.is_longest_unknown;
-    }
-
     fn row(&self, function: &str, nranks: i32) -> SpeedRow {
-        let enough = self.timed > 0 && self.timed as f64 >= ENOUGH * self.count as f64;
+        let enough = self.timed > 0 && self.timed as f64 >= MIN_TIMED_SHARE * self.count as f64;
         let mean_bytes = self.bytes.checked_div(self.count).unwrap_or(0);
         let timed_bytes = self.bytes as f64 * self.timed as f64 / self.count as f64;
         // bytes per microsecond are 10^-3 GB/s
@@ -80,7 +75,6 @@ impl RankSum {
 }
 
 impl FunctionSums {
-    /// Adds a row of a summary.
     pub(super) fn add(&mut self, row: &SummaryOperations) {
         let sum = RankSum {
             is_collective: row.kind == "Coll",
@@ -93,14 +87,11 @@ impl FunctionSums {
             longest: row.max_us,
             is_longest_unknown: row.max_us.is_none(),
         };
-        self.0.entry(row.func.clone()).or_default().merge(&sum);
+        self.0.entry(row.func.clone()).or_default().merge(sum);
     }
 
-    /// Adds other sums.
     pub(super) fn merge(&mut self, other: Self) {
-        for (function, sum) in other.0 {
-            self.0.entry(function).or_default().merge(&sum);
-        }
+        Merge::merge(&mut self.0, other.0);
     }
 
     /// Returns the number of operations, that of those without a GPU time, and the bytes.

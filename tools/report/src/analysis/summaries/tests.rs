@@ -87,8 +87,8 @@ fn file(directory: &TempDir, name: &str, summary: &Summary) -> PathBuf {
     write(directory.path(), name, &serde_json::to_string(summary).unwrap())
 }
 
-fn reports(paths: Vec<PathBuf>) -> Vec<OfJob> {
-    report(paths.into_iter(), &|_| vec![], &Links { others: Some(8_000.0), ..Links::default() }).0
+fn reports(paths: Vec<PathBuf>) -> Vec<JobReport> {
+    report(paths.into_iter(), &[], &Links { others: Some(8_000.0), ..Links::default() }).0
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn sums_of_four_processes_make_a_report() {
     let directory = TempDir::new().unwrap();
     // the order of files does not matter
     let paths = [2, 0, 3, 1].map(|rank| file(&directory, &format!("all.{rank}.json"), &of_rank(rank, 0xab, "j")));
-    let [OfJob { name, report }] = &reports(paths.into())[..] else { panic!("one job") };
+    let [JobReport { name, report }] = &reports(paths.into())[..] else { panic!("one job") };
     assert_eq!((name.as_deref(), report.schema.as_str()), (Some("j"), SCHEMA));
     assert_eq!(report.gpus, ["rank 0", "rank 1", "rank 2", "rank 3"]);
     let complete = &report.complete;
@@ -128,7 +128,7 @@ fn bad_files_are_named_and_left_out() {
     let foreign = file(&directory, "foreign.json", &foreign);
     let nowhere = directory.path().join("nowhere.json");
     let paths = vec![good, again, cut, foreign, nowhere, directory.path().into()];
-    let [OfJob { report, .. }] = &reports(paths.clone())[..] else { panic!("one job") };
+    let [JobReport { report, .. }] = &reports(paths.clone())[..] else { panic!("one job") };
     let problems: Vec<Option<String>> = report.complete.inputs.iter().map(|input| input.problem.clone()).collect();
     let [None, Some(twice), Some(cut), Some(foreign), Some(nowhere), Some(folder)] = problems.as_slice() else {
         panic!("five of six are bad: {problems:?}")
@@ -141,7 +141,7 @@ fn bad_files_are_named_and_left_out() {
     let complete = &report.complete;
     assert_eq!((complete.ranks_here, complete.ranks, complete.operations), (1, Some(4), 10));
     assert_eq!((complete.communicators[0].missing.as_str(), complete.communicators[0].here), ("1-3", 1));
-    let (none, unreadable) = super::report(paths[2..].iter().cloned(), &|_| vec![], &Links::default());
+    let (none, unreadable) = super::report(paths[2..].iter().cloned(), &[], &Links::default());
     let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
     assert_eq!((none, unreadable.as_slice()), (vec![], [cut, foreign, nowhere, folder].map(Clone::clone).as_slice()));
 }
@@ -258,7 +258,7 @@ fn conditions_are_over_all_the_time_of_each_process() {
     };
     let rows = vec![row(1, 400_000, 1.0, 1000.0), row(3, 0, 2.0, 2000.0)];
     let paths = vec![with(1, rows), with(2, vec![]), with(0, vec![row(1, 20_000, 2.0, 1500.0)])];
-    let [OfJob { report, .. }] = &reports(paths)[..] else { panic!("one job") };
+    let [JobReport { report, .. }] = &reports(paths)[..] else { panic!("one job") };
     let found = report.conditions.known().unwrap();
     assert_eq!((found.of_steps, found.processes, found.map.waiting.len()), (false, 2, 0));
     let rows: Vec<_> = found.rows.iter().map(|row| (row.length_us, row.waiting, row.sm_mhz)).collect();

@@ -6,7 +6,7 @@ use crate::stream::JudgedCall;
 use common::name::NcclName;
 
 /// Most calls of all GPUs, some 40 MB.
-const CALLS: usize = 400_000;
+const MAX_CALLS_KEPT: usize = 400_000;
 
 /// A call, with times on the common clock in nanoseconds.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct StepCalls {
 impl StepCalls {
     pub(super) fn new(number: u64, gpus: usize) -> Self {
         let calls = (0..gpus).map(|_| vec![]).collect();
-        Self { number, begin: None, length: (0, 0), most_of_gpu: CALLS / gpus.max(1), calls, left_out: 0 }
+        Self { number, begin: None, length: (0, 0), most_of_gpu: MAX_CALLS_KEPT / gpus.max(1), calls, left_out: 0 }
     }
 
     pub(super) fn begin(&mut self, at: i64) {

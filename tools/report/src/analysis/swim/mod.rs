@@ -15,7 +15,7 @@ use kept::StepCalls;
 use std::collections::BTreeMap;
 
 /// Most calls of a step that is shown.
-const CALLS: usize = 20_000;
+const MAX_CALLS_SHOWN: usize = 20_000;
 
 /// The steps in detail.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct SwimDetail {
 }
 
 impl SwimDetail {
-    /// Chooses a step, and one of median length; both are counted behind the warm-up.
+    /// Chooses a step, and one of median length; both are counted after the warm-up.
     pub(crate) fn new(gpus: usize, chosen: Option<u64>, usual: Option<u64>, warm_up: Option<u64>) -> Self {
         let step = |step: u64| StepCalls::new(step.saturating_add(warm_up.unwrap_or(0)), gpus);
         let usual = usual.filter(|step| chosen != Some(*step)).map(step);
@@ -55,7 +55,7 @@ impl SwimDetail {
         self.steps().filter(|step| step.number == number).for_each(|step| step.end(length));
     }
 
-    /// Makes the answer, with the GPUs that stand out.
+    /// Makes the answer, with the GPUs that are outliers.
     pub(crate) fn answer(self, job: &Job, dimensions: &Dimensions, stragglers: Option<&Stragglers>) -> Part<Swim> {
         let behind = |step: &StepCalls| self.warm_up.map(|warm_up| step.number.saturating_sub(warm_up));
         let Some(chosen) = self.chosen.as_ref().filter(|step| step.is_there()) else {
@@ -68,7 +68,7 @@ impl SwimDetail {
         let paths = [Some(chosen), usual].map(|step| step.map(StepCalls::path).unwrap_or_default());
         let gpus = shown::shown(job, stragglers, &[&paths[0], &paths[1]]);
         let swim = |step: &StepCalls, path: Vec<Stretch>| {
-            let (most, left_out) = step.room(&gpus, CALLS);
+            let (most, left_out) = step.room(&gpus, MAX_CALLS_SHOWN);
             let lanes = gpus.iter().flat_map(|&gpu| lanes(step, gpu, most, job, dimensions)).collect();
             Swim { step: behind(step), length_us: step.length_us(), lanes, left_out, path, usual: None }
         };

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 /// Most pieces; of a longer path, the last ones.
-const PIECES: usize = 10_000;
+const MAX_PIECES: usize = 10_000;
 
 /// A call with its begin and end on the GPU, nanoseconds of the common clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn critical(mut calls: Vec<PathCall>, begin: i64) -> Vec<Piece> {
     };
     let mut path = vec![];
     let mut next = calls.iter().max_by_key(|call| call.span[1]);
-    while let Some(call) = next.filter(|_| path.len() < PIECES) {
+    while let Some(call) = next.filter(|_| path.len() < MAX_PIECES) {
         let [_, stop] = call.span;
         // a send may be over before its receive begins: that one it has not waited for
         let ranks = of_occurrence.get(&call.occurrence).into_iter().flatten().filter_map(|place| calls.get(*place));

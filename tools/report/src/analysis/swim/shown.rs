@@ -1,4 +1,4 @@
-//! The GPUs that have lanes: all of a small job; of a large one those that stand out, those on the critical paths,
+//! The GPUs that have lanes: all of a small job; of a large one those that are outliers, those on the critical paths,
 //! their peers, and the first one of each node.
 
 use crate::answer::{Stragglers, Stretch};
@@ -6,32 +6,32 @@ use crate::job::Job;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most GPUs.
-pub(super) const GPUS: usize = 64;
+pub(super) const MAX_GPUS: usize = 64;
 /// Most GPUs of one kind.
-const OF_KIND: usize = 16;
-/// Most GPUs of one group that stands out, and most peers of it.
-const OF_GROUP: usize = 4;
+const MAX_OF_KIND: usize = 16;
+/// Most GPUs of one group that is an outlier, and most peers of it.
+const MAX_OF_GROUP: usize = 4;
 
 /// Returns the places of the GPUs, in order.
 pub(super) fn shown(job: &Job, stragglers: Option<&Stragglers>, paths: &[&[Stretch]]) -> Vec<usize> {
     let all = job.gpus.len();
-    if all <= GPUS {
+    if all <= MAX_GPUS {
         return (0..all).collect();
     }
     let found = || stragglers.into_iter().flat_map(|of| &of.found);
     let ranks = stragglers.map_or(&[][..], |of| &of.ranks);
-    let out = found().flat_map(|one| one.gpus.iter().take(OF_GROUP)).copied().take(OF_KIND);
-    let paused = stragglers.into_iter().flat_map(|of| &of.events).map(|event| event.gpu).take(OF_KIND / 2);
-    let peers = found().filter_map(|one| one.gpus.first()).flat_map(|&gpu| peers(gpu, ranks)).take(OF_KIND);
+    let out = found().flat_map(|one| one.gpus.iter().take(MAX_OF_GROUP)).copied().take(MAX_OF_KIND);
+    let paused = stragglers.into_iter().flat_map(|of| &of.events).map(|event| event.gpu).take(MAX_OF_KIND / 2);
+    let peers = found().filter_map(|one| one.gpus.first()).flat_map(|&gpu| peers(gpu, ranks)).take(MAX_OF_KIND);
     let mut shown: BTreeSet<usize> =
-        out.chain(paused).chain(on_paths(paths)).chain(peers).filter(|gpu| *gpu < all).take(GPUS).collect();
+        out.chain(paused).chain(on_paths(paths)).chain(peers).filter(|gpu| *gpu < all).take(MAX_GPUS).collect();
     let mut nodes = BTreeSet::new();
     let firsts = job.gpus.iter().enumerate().filter(|(_, gpu)| nodes.insert(gpu.node)).map(|(place, _)| place);
     let firsts: Vec<usize> = firsts.collect();
     // of more nodes than there is room for, some all over the job
-    let every = firsts.len().div_ceil((GPUS - shown.len()).max(1)).max(1);
+    let every = firsts.len().div_ceil((MAX_GPUS - shown.len()).max(1)).max(1);
     for gpu in firsts.iter().step_by(every).copied().chain(0..all) {
-        if shown.len() == GPUS {
+        if shown.len() == MAX_GPUS {
             break;
         }
         shown.insert(gpu);
@@ -46,7 +46,7 @@ fn peers(gpu: usize, ranks: &[crate::answer::RankOwn]) -> Vec<usize> {
         |(place, rank): (usize, &crate::answer::RankOwn)| (rank.peers == own.peers && place != gpu).then_some(place);
     let mut peers: Vec<usize> = ranks.iter().enumerate().filter_map(alike).collect();
     peers.sort_by_key(|place| place.abs_diff(gpu));
-    peers.truncate(OF_GROUP);
+    peers.truncate(MAX_OF_GROUP);
     peers
 }
 
@@ -58,7 +58,7 @@ fn on_paths(paths: &[&[Stretch]]) -> impl Iterator<Item = usize> {
     }
     let mut order: Vec<(usize, f64)> = times.into_iter().collect();
     order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    order.into_iter().map(|(gpu, _)| gpu).take(OF_KIND)
+    order.into_iter().map(|(gpu, _)| gpu).take(MAX_OF_KIND)
 }
 
 #[cfg(test)]

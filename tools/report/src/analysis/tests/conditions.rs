@@ -32,7 +32,7 @@ impl OperationTables for Beside<'_> {
     }
 }
 
-/// Steps of three all-reduces behind computations of 5 ms, of which those of [`SLOW`] take 30 % longer.
+/// Steps of three all-reduces after computations of 5 ms, of which those of [`SLOW`] take 30 % longer.
 fn made() -> MadeJob {
     let mut maker = Maker::new(RANKS, RANKS);
     let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! Made jobs through the stream to all parts, and the jobs, occurrences and calls that the parts' own tests are made of.
+//! Made jobs through the stream to all parts, and the jobs, occurrences and calls that the parts' own tests are made
+//! of.
 
 pub(crate) mod calls;
 mod conditions;

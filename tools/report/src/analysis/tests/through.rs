@@ -21,9 +21,9 @@ struct Answers {
 
 fn answers(made: &MadeJob) -> Answers {
     let job = &made.job;
-    let clocks = CommonClock::of(job, &made.table).unwrap();
-    let (mut waits, mut messages, mut speeds) = (WaitListener::new(job, 3), Messages::new(), Speeds::new());
-    let (mut courses, mut found, mut calls) = (Courses::new(job), Incompleteness::new(), CallSums::new(job));
+    let clocks = CommonClock::read(job, &made.table).unwrap();
+    let (mut waits, mut messages, mut speeds) = (WaitListener::new(job, 3), Messages::default(), Speeds::default());
+    let (mut courses, mut found, mut calls) = (Courses::new(job), Incompleteness::default(), CallSums::new(job));
     let listeners: &mut [&mut dyn Listener] =
         &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found, &mut calls];
     run(job, &made.table, &clocks, listeners).unwrap();

@@ -1,13 +1,15 @@
-//! The collectives of a communicator in their order, and the first one in which ranks differ.
+//! The course of a communicator: the last operation of each rank, the collectives in their order, and the first one in
+//! which ranks differ.
 
 use crate::answer::Difference;
-use crate::stream::Call;
+use crate::job::{Communicator, Member};
+use crate::stream::{Call, CallKind};
 use common::name::NcclName;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most collectives between the first and the last rank that are kept for comparison. A stream of CUDA's takes some
 /// thousand launches ahead of the GPU, so that a rank is farther behind only if its data end early.
-const KEPT: usize = 1 << 14;
+const MAX_KEPT: usize = 1 << 14;
 
 /// A collective as ranks must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,7 @@ struct AgreedCollective {
 }
 
 impl AgreedCollective {
-    fn of(call: &Call) -> Self {
+    fn called(call: &Call) -> Self {
         Self { function: call.function, count: call.count, datatype: call.datatype }
     }
 
@@ -49,25 +51,77 @@ struct Called {
     ranks: usize,
 }
 
-/// The order of a communicator's collectives. It keeps those that some ranks have called and others have not.
+/// An operation by which people recognise where a rank stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stand {
+    pub(super) function: NcclName,
+    pub(super) sequence: Option<u64>,
+    pub(super) bytes: u64,
+}
+
+/// Where a rank stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RankCourse {
+    pub(super) gpu: usize,
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+    pub(super) collectives: u64,
+    pub(super) last_begun: Option<Stand>,
+    pub(super) last_ended: Option<Stand>,
+}
+
+impl RankCourse {
+    /// Returns whether an operation that it has begun has not ended.
+    pub(super) fn waits(&self) -> bool {
+        self.ended < self.begun
+    }
+}
+
+/// The course of a communicator. It keeps the collectives that some ranks have called and others have not.
 #[derive(Debug, Clone)]
 pub(super) struct Course {
-    ranks: usize,
+    pub(super) ranks: BTreeMap<i32, RankCourse>,
     kept: VecDeque<Called>,
     /// Place of the first one that is kept.
     first: u64,
-    differs: Option<Difference>,
+    /// The first collective in which ranks differ.
+    pub(super) differs: Option<Difference>,
 }
 
 impl Course {
-    /// Begins the course of a communicator of this many ranks.
-    pub(super) fn new(ranks: usize) -> Self {
+    /// Begins the course of a communicator.
+    pub(super) fn new(communicator: &Communicator) -> Self {
+        let rank = |member: &Member| (member.rank, RankCourse { gpu: member.gpu, ..RankCourse::default() });
+        let ranks = communicator.members.iter().map(rank).collect();
         Self { ranks, kept: VecDeque::new(), first: 0, differs: None }
     }
 
+    /// Adds the next call of a rank.
+    pub(super) fn call(&mut self, call: &Call) {
+        let Some(rank) = self.ranks.get_mut(&call.rank) else { return };
+        let sequence = call.sequence.map(|(number, _)| number);
+        let stand = Some(Stand { function: call.function, sequence, bytes: call.bytes });
+        rank.begun += 1;
+        rank.last_begun = stand;
+        if !call.unfinished {
+            rank.ended += 1;
+            rank.last_ended = stand;
+        }
+        if call.kind == CallKind::Collective {
+            rank.collectives += 1;
+            let place = rank.collectives - 1;
+            self.add(place, call);
+        }
+    }
+
+    /// Returns the number of collectives of the rank that has called most.
+    pub(super) fn most(&self) -> u64 {
+        self.ranks.values().map(|rank| rank.collectives).max().unwrap_or(0)
+    }
+
     /// Adds the collective of a rank at its place among those of the rank.
-    pub(super) fn add(&mut self, place: u64, call: &Call) {
-        let collective = AgreedCollective::of(call);
+    fn add(&mut self, place: u64, call: &Call) {
+        let collective = AgreedCollective::called(call);
         // farther behind than what is kept: nothing to compare with
         let Some(kept) = place.checked_sub(self.first).and_then(|kept| usize::try_from(kept).ok()) else { return };
         if let Some(called) = self.kept.get_mut(kept) {
@@ -82,15 +136,10 @@ impl Course {
         } else {
             self.kept.push_back(Called { collective, rank: call.rank, ranks: 1 });
         }
-        while self.kept.len() > KEPT || self.kept.front().is_some_and(|called| called.ranks >= self.ranks) {
+        while self.kept.len() > MAX_KEPT || self.kept.front().is_some_and(|called| called.ranks >= self.ranks.len()) {
             self.kept.pop_front();
             self.first += 1;
         }
-    }
-
-    /// Returns the first collective in which ranks differ.
-    pub(super) fn differs(&self) -> Option<Difference> {
-        self.differs.clone()
     }
 }
 

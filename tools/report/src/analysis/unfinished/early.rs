@@ -3,22 +3,18 @@
 //! Where a rank is gone, its neighbours wait, and in their other communicators they are behind themselves. So the rank
 //! that others wait for is one that is behind and waits nowhere.
 
-use super::course::Course;
-use super::rank_course::RankCourse;
+use super::course::{Course, RankCourse};
 use crate::answer::EarlyRank;
 use crate::job::{Communicator, Job};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns these ranks, each once, without their steps. Each of the job's communicators has its ranks and its course.
-pub(super) fn early(courses: &[(BTreeMap<i32, RankCourse>, Course)], job: &Job) -> Vec<EarlyRank> {
-    let communicators = || job.communicators.iter().zip(courses).map(|(one, (ranks, _))| (one, ranks));
-    let waiting: BTreeSet<usize> = communicators()
-        .flat_map(|(_, ranks)| ranks.values())
-        .filter(|rank| rank.waits())
-        .map(|rank| rank.gpu)
-        .collect();
+pub(super) fn early(courses: &[Course], job: &Job) -> Vec<EarlyRank> {
+    let ranks = courses.iter().flat_map(|course| course.ranks.values());
+    let waiting: BTreeSet<usize> = ranks.filter(|rank| rank.waits()).map(|rank| rank.gpu).collect();
     let mut found: BTreeMap<usize, EarlyRank> = BTreeMap::new();
-    for early in communicators().flat_map(|(one, ranks)| of_communicator(one, ranks, &waiting, job)) {
+    let communicators = job.communicators.iter().zip(courses);
+    for early in communicators.flat_map(|(one, course)| of_communicator(one, course, &waiting, job)) {
         let known = found.get(&early.gpu).map_or(0, |known| known.waiting);
         if early.waiting > known || !found.contains_key(&early.gpu) {
             found.insert(early.gpu, early);
@@ -35,11 +31,11 @@ pub(super) fn early(courses: &[(BTreeMap<i32, RankCourse>, Course)], job: &Job) 
 
 fn of_communicator<'a>(
     communicator: &'a Communicator,
-    ranks: &'a BTreeMap<i32, RankCourse>,
+    course: &'a Course,
     waiting: &'a BTreeSet<usize>,
     job: &'a Job,
 ) -> impl Iterator<Item = EarlyRank> + 'a {
-    let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
+    let (ranks, most) = (&course.ranks, course.most());
     let is_cut = |rank: &RankCourse| {
         let process = job.gpus.get(rank.gpu).and_then(|gpu| job.processes.get(gpu.process));
         process.is_some_and(|process| !process.complete)

@@ -5,40 +5,29 @@
 
 mod course;
 mod early;
-mod rank_course;
 #[cfg(test)]
 mod tests;
 
+use super::ranges::ranges;
 use crate::answer::{Behind, EarlyRank, Part, Unfinished, Whereabouts};
 use crate::job::{Communicator, Job};
-use crate::stream::{CallKind, JudgedCall, Listener};
-use course::Course;
-use rank_course::{RankCourse, Stand};
-use std::collections::BTreeMap;
-
-use super::ranges::ranges;
+use crate::stream::{JudgedCall, Listener};
+use course::{Course, RankCourse, Stand};
 
 /// Most ranks of a communicator that are listed.
-const RANKS: usize = 64;
+const MAX_RANKS_LISTED: usize = 64;
 
 /// Listens for the courses of communicators.
 #[derive(Debug)]
 pub struct Courses {
-    /// By place of the communicator: its ranks, and the order of its collectives.
-    communicators: Vec<(BTreeMap<i32, RankCourse>, Course)>,
+    /// By place of the communicator.
+    communicators: Vec<Course>,
 }
 
 impl Courses {
     /// Begins to listen.
     pub fn new(job: &Job) -> Self {
-        let of = |communicator: &Communicator| {
-            let ranks = communicator.members.iter();
-            let ranks: BTreeMap<i32, RankCourse> =
-                ranks.map(|member| (member.rank, RankCourse { gpu: member.gpu, ..RankCourse::default() })).collect();
-            let course = Course::new(ranks.len());
-            (ranks, course)
-        };
-        Self { communicators: job.communicators.iter().map(of).collect() }
+        Self { communicators: job.communicators.iter().map(Course::new).collect() }
     }
 
     /// Returns the ranks that stand before the others, without their steps.
@@ -49,8 +38,8 @@ impl Courses {
     /// Returns the part of the answer.
     pub fn finish(self, job: &Job) -> Part<Unfinished> {
         let mut unfinished = Unfinished::default();
-        for (communicator, (ranks, course)) in job.communicators.iter().zip(self.communicators) {
-            match behind(communicator, &ranks, &course) {
+        for (communicator, course) in job.communicators.iter().zip(self.communicators) {
+            match behind(communicator, &course) {
                 Some(behind) => unfinished.communicators.push(behind),
                 None => unfinished.over += 1,
             }
@@ -60,11 +49,11 @@ impl Courses {
 }
 
 /// Returns a communicator that is not over; `None` for one that is.
-fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, RankCourse>, course: &Course) -> Option<Behind> {
-    let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
+fn behind(communicator: &Communicator, course: &Course) -> Option<Behind> {
+    let Course { ranks, differs, .. } = course;
+    let most = course.most();
     let is_behind = |rank: &RankCourse| rank.collectives < most;
     let is_over = |rank: &RankCourse| !is_behind(rank) && !rank.waits();
-    let differs = course.differs();
     if differs.is_none() && ranks.values().all(is_over) {
         return None;
     }
@@ -80,33 +69,22 @@ fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, RankCourse>, course
     // those that are behind first, then those that wait, then the others
     let mut order: Vec<(&i32, &RankCourse)> = ranks.iter().collect();
     order.sort_by_key(|(number, rank)| (!is_behind(rank), is_over(rank), **number));
-    order.truncate(RANKS);
+    order.truncate(MAX_RANKS_LISTED);
     order.sort_by_key(|(number, _)| **number);
     let behind = ranks.iter().filter(|(_, rank)| is_behind(rank)).map(|(&number, _)| i64::from(number));
     Some(Behind {
         comm: format!("{:016x}", communicator.comm),
         ranks: order.into_iter().map(row).collect(),
         behind: ranges(behind),
-        differs,
+        differs: differs.clone(),
     })
 }
 
 impl Listener for Courses {
     fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let call = judged.call();
-        let Some((ranks, course)) = self.communicators.get_mut(call.communicator) else { return };
-        let Some(rank) = ranks.get_mut(&call.rank) else { return };
-        let sequence = call.sequence.map(|(number, _)| number);
-        let stand = Some(Stand { function: call.function, sequence, bytes: call.bytes });
-        rank.begun += 1;
-        rank.last_begun = stand;
-        if !call.unfinished {
-            rank.ended += 1;
-            rank.last_ended = stand;
-        }
-        if call.kind == CallKind::Collective {
-            course.add(rank.collectives, call);
-            rank.collectives += 1;
+        if let Some(course) = self.communicators.get_mut(call.communicator) {
+            course.call(call);
         }
     }
 }

@@ -98,11 +98,9 @@ fn of_many_ranks_those_that_are_behind_are_listed() {
 #[test]
 fn memory_does_not_grow_with_the_job() {
     let job = job(&[0; 2], &[&[0, 1]]);
-    let mut course = Course::new(2);
-    for place in 0..100_000 {
-        course.add(place, &numbered(&job, 0, place));
-    }
+    let mut course = Course::new(&job.communicators[0]);
+    (0..100_000).for_each(|place| course.call(&numbered(&job, 0, place)));
     assert_eq!(course.kept(), 1 << 14);
-    course.add(0, &Call { function: name("Reduce"), ..numbered(&job, 1, 0) });
-    assert_eq!(course.differs(), None);
+    course.call(&Call { function: name("Reduce"), ..numbered(&job, 1, 0) });
+    assert_eq!(course.differs, None);
 }

@@ -1,15 +1,16 @@
-//! What does communication cost a step? The verdict is by the time that the GPUs wait or transfer beside no computation.
+//! What does communication cost a step? The verdict is by the time that the GPUs wait or transfer beside no
+//! computation.
 
 use super::pace::Pace;
 use crate::answer::{AnswerVerdict, Budget, RankLate, Report};
 
 /// Share of the operations with a GPU time from which on shares of a step are right.
-const TIMED: f64 = 0.9;
+const MIN_TIMED_SHARE: f64 = 0.9;
 /// Shares of a step without computation from which on communication is worth a look, and costs much.
-const MUCH: f64 = 0.2;
-const MOSTLY: f64 = 0.4;
+const NOTABLE_SHARE: f64 = 0.2;
+const LARGE_SHARE: f64 = 0.4;
 /// Errors of the waits a step, as a share of all ranks' time, below which waits are as good as known.
-const SMALL: f64 = 0.01;
+const MAX_ERROR_SHARE: f64 = 0.01;
 
 /// Returns the verdict on a budget; `None` if no GPU has any time.
 pub fn of_cost(budget: &Budget) -> Option<AnswerVerdict> {
@@ -17,8 +18,8 @@ pub fn of_cost(budget: &Budget) -> Option<AnswerVerdict> {
     let exposed = communication_ns(budget) as f64 / whole as f64;
     Some(match exposed {
         // without kernels, computation may run beside it
-        share if share >= MOSTLY && budget.with_kernels => AnswerVerdict::Bad,
-        share if share >= MUCH => AnswerVerdict::Look,
+        share if share >= LARGE_SHARE && budget.with_kernels => AnswerVerdict::Bad,
+        share if share >= NOTABLE_SHARE => AnswerVerdict::Look,
         _ if !shares_hold(budget) => AnswerVerdict::Unknown,
         _ => AnswerVerdict::Fine,
     })
@@ -26,7 +27,7 @@ pub fn of_cost(budget: &Budget) -> Option<AnswerVerdict> {
 
 /// Returns whether enough operations have a GPU time for shares of a step to be right.
 pub fn shares_hold(budget: &Budget) -> bool {
-    budget.timed >= TIMED
+    budget.timed >= MIN_TIMED_SHARE
 }
 
 /// Returns whether waits are known in more than half of the time in NCCL.
@@ -39,14 +40,14 @@ pub fn communication_ns(budget: &Budget) -> u64 {
     budget.whole.waiting_ns.saturating_add(budget.whole.transferring_ns)
 }
 
-/// Returns the error of a wait, microseconds, where the clocks of machines are known so little that waits may as well be
-/// nothing as twice as long; `None` where waits are known.
+/// Returns the error of a wait, microseconds, where the clocks of machines are known so little that waits may as well
+/// be nothing as twice as long; `None` where waits are known.
 pub fn unknown_waits(report: &Report) -> Option<f64> {
     let late = report.late.known().filter(|_| report.complete.nodes > 1)?;
     let sum = |of: fn(&RankLate) -> f64| late.ranks.iter().map(of).sum::<f64>();
     let (calls, wait, error) =
         (sum(|rank| rank.calls as f64), sum(|rank| rank.wait_us), sum(|rank| rank.wait_error_us));
-    let pace = Pace::of(report);
-    let is_small = pace.share(pace.a_step(error)).is_some_and(|share| share < SMALL);
+    let pace = Pace::from_report(report);
+    let is_small = pace.share(pace.a_step(error)).is_some_and(|share| share < MAX_ERROR_SHARE);
     (error > 0.0 && error >= wait && !is_small).then(|| error / calls)
 }

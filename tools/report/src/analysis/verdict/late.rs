@@ -4,15 +4,15 @@ use crate::analysis::stragglers::RESOLVED_US;
 use crate::answer::{AnswerVerdict, RankGroup, Report, Straggler, StragglerPause, Stragglers};
 
 /// Share of a step from which on a gain is much.
-const MUCH: f64 = 0.05;
+const LARGE_GAIN: f64 = 0.05;
 /// Share of a step from which on random differences between ranks are worth a look.
-const JITTER: f64 = 0.1;
+const NOTABLE_JITTER: f64 = 0.1;
 /// Share of a step from which on random differences are spoken of.
-const NEXT_TO_NOTHING: f64 = 0.005;
+const MIN_JITTER: f64 = 0.005;
 /// Share of a step that pauses cost from which on they are worth a look.
-const COSTLY: f64 = 0.01;
-/// Steps and ranks below which nobody can stand out.
-const FEW: u64 = 5;
+const NOTABLE_PAUSES: f64 = 0.01;
+/// Steps and ranks below which no rank can be an outlier.
+const MIN_COMPARED: u64 = 5;
 
 /// What the costs of ranks say.
 #[derive(Debug)]
@@ -29,9 +29,9 @@ pub enum LateFinding<'a> {
     NoOwnTimes,
     /// No two ranks run the same program.
     NoPeers,
-    /// Nobody stands out among those that are here; this number of ranks is missing.
+    /// No rank is an outlier among those that are here; this number of ranks is missing.
     NobodyOfSome(u64),
-    /// Nobody stands out. Random differences are there if they are worth a word, microseconds of a step.
+    /// No rank is an outlier. Random differences are there if they are worth a word, microseconds of a step.
     Nobody(Option<f64>),
 }
 
@@ -52,7 +52,7 @@ pub struct LateVerdict<'a> {
 
 impl<'a> LateVerdict<'a> {
     /// Judges the costs of ranks.
-    pub fn of(report: &Report, stragglers: &'a Stragglers) -> Self {
+    pub fn judge(report: &Report, stragglers: &'a Stragglers) -> Self {
         let (stages, ranks): (Vec<_>, Vec<_>) = stragglers.found.iter().partition(|it| it.group == RankGroup::Stage);
         match (&ranks[..], &stages[..]) {
             ([], []) => Self::nobody(report, stragglers),
@@ -66,7 +66,7 @@ impl<'a> LateVerdict<'a> {
                 let range_us = first.range_us().filter(|_| others.is_empty());
                 // of several ranks, the one that is sure to gain most
                 let sure = ranks.iter().filter_map(|it| it.gain_least_us).reduce(f64::max).or(gain_us);
-                let is_much = sure.is_none_or(|gain| stragglers.of_step(gain) >= MUCH);
+                let is_much = sure.is_none_or(|gain| stragglers.of_step(gain) >= LARGE_GAIN);
                 let verdict = if is_much { AnswerVerdict::Bad } else { AnswerVerdict::Look };
                 Self { range_us, ..Self::with_gain(stragglers, LateFinding::Slow(ranks, stages), verdict, gain_us) }
             }
@@ -85,14 +85,14 @@ impl<'a> LateVerdict<'a> {
 
     fn nobody(report: &Report, stragglers: &'a Stragglers) -> Self {
         let bare = |finding, verdict| Self { finding, verdict, gain_us: None, range_us: None, gain: None };
-        let pauses_cost = stragglers.of_step(stragglers.events_us) >= COSTLY;
+        let pauses_cost = stragglers.of_step(stragglers.events_us) >= NOTABLE_PAUSES;
         if let ([event], 1, None) = (&stragglers.events[..], stragglers.event_count, stragglers.stalls) {
             return bare(LateFinding::Once(event), if pauses_cost { AnswerVerdict::Look } else { AnswerVerdict::Fine });
         }
         let missing = report.complete.ranks.map_or(0, |ranks| ranks.saturating_sub(report.complete.ranks_here));
         let ranks = report.gpus.len() as u64;
         let unknown = match missing {
-            0 if stragglers.steps < FEW && (2..FEW).contains(&ranks) => Some(LateFinding::TooFew),
+            0 if stragglers.steps < MIN_COMPARED && (2..MIN_COMPARED).contains(&ranks) => Some(LateFinding::TooFew),
             0 if ranks > 1 && stragglers.compared == 0 => {
                 let has_none = stragglers.ranks.iter().all(|rank| rank.own_us == 0.0);
                 Some(if has_none { LateFinding::NoOwnTimes } else { LateFinding::NoPeers })
@@ -103,11 +103,13 @@ impl<'a> LateVerdict<'a> {
             return bare(finding, AnswerVerdict::Unknown);
         }
         let jitter_us = stragglers.jitter_us;
-        let worth = jitter_us.filter(|&us| stragglers.of_step(us) >= NEXT_TO_NOTHING && us >= RESOLVED_US);
+        let worth = jitter_us.filter(|&us| stragglers.of_step(us) >= MIN_JITTER && us >= RESOLVED_US);
         let stalls_us = stragglers.stalls.map_or(0.0, |it| it.length_us * it.steps as f64 / it.of.max(1) as f64);
-        let is_costly = pauses_cost || stragglers.of_step(stalls_us) >= MUCH;
+        let is_costly = pauses_cost || stragglers.of_step(stalls_us) >= LARGE_GAIN;
         let (finding, verdict) = match missing {
-            0 if is_costly && jitter_us.is_some() || worth.is_some_and(|us| stragglers.of_step(us) >= JITTER) => {
+            0 if is_costly && jitter_us.is_some()
+                || worth.is_some_and(|us| stragglers.of_step(us) >= NOTABLE_JITTER) =>
+            {
                 (LateFinding::Nobody(worth), AnswerVerdict::Look)
             }
             0 => (LateFinding::Nobody(worth), AnswerVerdict::Fine),

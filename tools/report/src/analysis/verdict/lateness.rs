@@ -1,18 +1,18 @@
 //! Who is late, by sums alone.
 //!
 //! Sums have no waits, but how much later than the first rank each rank begins, in the mean. In a job of equal ranks
-//! these means are alike, and none of them is a fault. A rank **stands out** if its mean is beyond its communicator's
-//! median by more than 5 robust standard deviations over the ranks (1.4826 x the median of the distances from the
-//! median), and by more than its error.
+//! these means are alike, and none of them is a fault. A rank is an **outlier** if its mean is beyond its
+//! communicator's median by more than 5 robust standard deviations over the ranks (1.4826 x the median of the distances
+//! from the median), and by more than its error.
 
-use crate::analysis::steps::median;
+use crate::analysis::robust::spread;
 use crate::answer::{AnswerVerdict, Late, RankLateness};
 use std::collections::BTreeMap;
 
 /// Least robust z.
-const STANDS_OUT: f64 = 5.0;
-/// Least number of ranks among which one can stand out.
-pub const FEWEST_RANKS: usize = 4;
+const MIN_Z: f64 = 5.0;
+/// Least number of ranks among which one can be an outlier.
+pub const MIN_RANKS: usize = 4;
 
 /// A rank beside the others of its communicator.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl RankBesideOthers<'_> {
 /// What the sums say.
 #[derive(Debug)]
 pub enum LatenessFinding<'a> {
-    /// These ranks stand out, the one that costs most first.
+    /// These ranks are outliers, the one that costs most first.
     StandOut(Vec<RankBesideOthers<'a>>),
     /// The begins of too few collectives are known.
     FewBegins,
@@ -49,7 +49,7 @@ pub enum LatenessFinding<'a> {
 
 impl<'a> LatenessFinding<'a> {
     /// Compares the ranks of each communicator; `None` if there is no lateness.
-    pub fn of(late: &'a Late) -> Option<Self> {
+    pub fn find(late: &'a Late) -> Option<Self> {
         let mut communicators: BTreeMap<&str, Vec<&RankLateness>> = BTreeMap::new();
         for row in late.lateness.iter().filter(|row| row.operations > 0) {
             communicators.entry(&row.comm).or_default().push(row);
@@ -62,12 +62,11 @@ impl<'a> LatenessFinding<'a> {
             _ if !found.is_empty() => Self::StandOut(found),
             true if late.resolved > 0 => Self::FewBegins,
             true => Self::NoneLate,
-            false if most < FEWEST_RANKS => Self::FewRanks,
+            false if most < MIN_RANKS => Self::FewRanks,
             false => Self::Alike,
         })
     }
 
-    /// Returns the verdict.
     pub fn verdict(&self) -> AnswerVerdict {
         match self {
             Self::StandOut(_) => AnswerVerdict::Look,
@@ -77,19 +76,17 @@ impl<'a> LatenessFinding<'a> {
     }
 }
 
-/// Returns the ranks of a communicator that stand out. A rank without a mean was never late.
+/// Returns the ranks of a communicator that are outliers. A rank without a mean was never late.
 fn beside<'a>(rows: &[&'a RankLateness]) -> Vec<RankBesideOthers<'a>> {
-    if rows.len() < FEWEST_RANKS || rows.iter().all(|row| row.mean_us.is_none()) {
+    if rows.len() < MIN_RANKS || rows.iter().all(|row| row.mean_us.is_none()) {
         return vec![];
     }
     let mean = |row: &RankLateness| row.mean_us.unwrap_or(0.0);
-    let middle = median(&rows.iter().map(|row| mean(row)).collect::<Vec<_>>());
-    let distances: Vec<f64> = rows.iter().map(|row| (mean(row) - middle).abs()).collect();
-    let deviation = 1.4826 * median(&distances);
+    let [middle, deviation] = spread(&rows.iter().map(|row| mean(row)).collect::<Vec<_>>());
     let beside = |row: &&'a RankLateness| RankBesideOthers { row, mean: mean(row), median: middle };
     let stands_out = |it: &RankBesideOthers<'_>| {
         let excess = it.mean - it.median;
-        excess > STANDS_OUT * deviation && excess > it.row.error_us
+        excess > MIN_Z * deviation && excess > it.row.error_us
     };
     rows.iter().map(beside).filter(stands_out).collect()
 }

@@ -1,5 +1,5 @@
-//! The verdicts on the report's three questions, with all their thresholds. The sentences of `output` name what is found
-//! here.
+//! The verdicts on the report's three questions, with all their thresholds. The sentences of `output` name what is
+//! found here.
 
 mod cost;
 mod late;
@@ -9,6 +9,6 @@ mod pace;
 
 pub use cost::{communication_ns, of_cost, shares_hold, unknown_waits, waits_are_known};
 pub use late::{LateFinding, LateVerdict};
-pub use lateness::{FEWEST_RANKS, LatenessFinding, RankBesideOthers};
+pub use lateness::{LatenessFinding, MIN_RANKS, RankBesideOthers};
 pub use network::{NetworkVerdict, heaviest, of_expected};
 pub use pace::Pace;

@@ -1,21 +1,21 @@
 //! Is the network as fast as it should be?
 
-use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
+use crate::analysis::speed::shape::{MIN_LARGE_BYTES, bus_bytes, size};
 use crate::answer::{AnswerVerdict, Report, SlowCommunicator, SlowPart, Speed, SpeedRow};
 use std::collections::BTreeMap;
 
 /// Least part of the rows' time that forced ones have if they are worth a look.
-const FORCED: f64 = 0.1;
+const MIN_FORCED_SHARE: f64 = 0.1;
 /// Share of a step from which on what it would gain is much.
-const MUCH: f64 = 0.05;
+const LARGE_GAIN: f64 = 0.05;
 /// Factor from which on a slow part is bad, where its gain is not known.
-const BAD: f64 = 1.5;
+const BAD_FACTOR: f64 = 1.5;
 /// Share of the baseline's rate below which an operation is worth a look, and below which it is bad.
-const OF_BASELINE: [f64; 2] = [0.85, 0.5];
+const BASELINE_LIMITS: [f64; 2] = [0.85, 0.5];
 /// Share of the link below which an operation is worth a look.
-const OF_LINK: f64 = 0.5;
+const MIN_LINK_SHARE: f64 = 0.5;
 /// Least bytes of an operation that should reach a good share of its link: smaller ones are latency in part.
-const LONG: f64 = 16.0 * 1024.0 * 1024.0;
+const MIN_BYTES_OF_LINK: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// The verdict on the network.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct NetworkVerdict<'a> {
 
 impl<'a> NetworkVerdict<'a> {
     /// Judges speed and pairs.
-    pub fn of(report: &'a Report) -> Self {
+    pub fn judge(report: &'a Report) -> Self {
         let speed = report.speed.known();
         let heavy = speed.and_then(|speed| heaviest(&speed.rows));
         let pairs = report.pairs.known();
@@ -52,19 +52,19 @@ impl<'a> NetworkVerdict<'a> {
         let gain = gain_us.zip(length).map(|(gain, length)| gain / length);
         let slow = parts.iter().map(|part| part.factor).chain(communicators.iter().map(factor)).reduce(f64::max);
         let slow = slow.map(|factor| match gain {
-            Some(gain) if gain >= MUCH => AnswerVerdict::Bad,
-            None if factor >= BAD => AnswerVerdict::Bad,
+            Some(gain) if gain >= LARGE_GAIN => AnswerVerdict::Bad,
+            None if factor >= BAD_FACTOR => AnswerVerdict::Bad,
             _ => AnswerVerdict::Look,
         });
         let of_baseline = speed.filter(|speed| speed.baseline.is_some()).and(heavy).and_then(of_expected);
         let below = of_baseline.map(|part| match part {
-            part if part < OF_BASELINE[1] => AnswerVerdict::Bad,
-            part if part < OF_BASELINE[0] => AnswerVerdict::Look,
+            part if part < BASELINE_LIMITS[1] => AnswerVerdict::Bad,
+            part if part < BASELINE_LIMITS[0] => AnswerVerdict::Look,
             _ => AnswerVerdict::Fine,
         });
-        let of_link = heavy.filter(|row| size(row) >= LONG).and_then(|row| row.utilisation);
-        let share = of_link.map(|part| if part < OF_LINK { AnswerVerdict::Look } else { AnswerVerdict::Fine });
-        let is_forced = speed.is_some_and(|speed| forced_part(speed) >= FORCED);
+        let of_link = heavy.filter(|row| size(row) >= MIN_BYTES_OF_LINK).and_then(|row| row.utilisation);
+        let share = of_link.map(|part| if part < MIN_LINK_SHARE { AnswerVerdict::Look } else { AnswerVerdict::Fine });
+        let is_forced = speed.is_some_and(|speed| forced_part(speed) >= MIN_FORCED_SHARE);
         let forced = is_forced.then_some(AnswerVerdict::Look);
         let are_compared = pairs.is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.is_judged()));
         let compared = are_compared.then_some(AnswerVerdict::Fine);
@@ -119,7 +119,7 @@ pub fn of_expected(row: &SpeedRow) -> Option<f64> {
 /// rate do not count; where none has one, that of the durations with their waits is taken.
 pub fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
     let large = |rate: fn(&SpeedRow) -> Option<f64>| -> Vec<&SpeedRow> {
-        rows.iter().filter(|row| size(row) >= LARGE && rate(row).is_some()).collect()
+        rows.iter().filter(|row| size(row) >= MIN_LARGE_BYTES && rate(row).is_some()).collect()
     };
     let (of_transfers, with_waits) = (large(|row| row.busbw.or(row.busiest)), large(|row| row.busbw_mean));
     let kind = with_most(if of_transfers.is_empty() { with_waits } else { of_transfers }, |row| {

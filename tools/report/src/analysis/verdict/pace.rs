@@ -17,7 +17,7 @@ pub struct Pace {
 
 impl Pace {
     /// Returns the pace of a report's job.
-    pub fn of(report: &Report) -> Self {
+    pub fn from_report(report: &Report) -> Self {
         let ranks = report.gpus.len().max(1) as f64;
         let late = report.late.known().map_or(0, |late| late.steps);
         if let Some(steps) = report.steps.known().filter(|_| late > 0) {
@@ -53,17 +53,17 @@ mod tests {
     #[test]
     fn sums_are_of_a_step_or_of_the_recording() {
         let mut report = sample(4);
-        let pace = Pace::of(&report);
+        let pace = Pace::from_report(&report);
         // 57 steps of 20 ms, four ranks
         assert_eq!((pace.of_steps, pace.a_step(57.0)), (true, 1.0));
         let share = pace.share(8_000.0).unwrap();
         assert!((share - 0.1).abs() < 0.01, "{share}");
         report.steps = Part::Absent("no steps".into());
-        assert_eq!(Pace::of(&report), Pace { of_steps: false, steps: 1.0, length_us: None, ranks: 4.0 });
+        assert_eq!(Pace::from_report(&report), Pace { of_steps: false, steps: 1.0, length_us: None, ranks: 4.0 });
         if let Part::Known(budget) = &mut report.budget {
             (budget.of_steps, budget.steps) = (false, 1);
         }
         // the sample's 57 steps of 20 ms
-        assert_eq!(Pace::of(&report).length_us, Some(1_140_000.0));
+        assert_eq!(Pace::from_report(&report).length_us, Some(1_140_000.0));
     }
 }

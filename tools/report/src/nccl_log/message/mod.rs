@@ -1,13 +1,13 @@
-//! What a line of NCCL's says, behind its beginning. The forms are those of NCCL 2.23 to 2.31 (`INFO` in its
+//! The message of a line of NCCL's, after its prefix. The forms are those of NCCL 2.23 to 2.31 (`INFO` in its
 //! `init.cc`, `debug.cc`, `graph/paths.cc`, `transport/*.cc` and `plugin/*.cc`), and as far as known of earlier ones.
 
 use super::connection::{Route, Side};
 use super::process::{self, InitPhases};
 
 /// Largest number of ranks that is believed.
-pub(super) const MOST_RANKS: u32 = 1 << 22;
+pub(super) const MAX_RANKS: u32 = 1 << 22;
 /// Largest number of channels that is believed; NCCL has 64 at most.
-const MOST_CHANNELS: u32 = 1024;
+const MAX_CHANNELS: u32 = 1024;
 
 /// A begin or an end of a communicator's init.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ fn known(text: &str) -> Option<Message<'_>> {
     Some(setting(text).unwrap_or(Message::Other))
 }
 
-/// `NCCL_X set by environment to Y`, with a full stop behind a number; `NCCL_X set to Y`; `Comm config x reset to
+/// `NCCL_X set by environment to Y`, with a full stop after a number; `NCCL_X set to Y`; `Comm config x reset to
 /// NCCL_X=Y`.
 fn setting(text: &str) -> Option<Message<'_>> {
     let (name, value) = match text.split_once(" reset to NCCL_") {
@@ -158,7 +158,7 @@ fn setting(text: &str) -> Option<Message<'_>> {
     is_name.then_some(Message::Setting { name, value })
 }
 
-/// What stands behind `NET/IB : `.
+/// Reads the text after `NET/IB : `.
 fn infiniband(said: &str) -> Message<'_> {
     if said.starts_with("No device found") {
         return Message::NoInfiniBand;
@@ -191,7 +191,7 @@ fn connection(named: &str) -> Option<Message<'_>> {
         Some((to, "[receive]")) => (to, Side::Receives),
         Some(_) => return None,
     };
-    let (from, to, route) = (place(from)?, place(to)?, Route::of(path)?);
+    let (from, to, route) = (place(from)?, place(to)?, Route::parse(path)?);
     let (own, peer) = if side == Side::Sends { (from, to) } else { (to, from) };
     Some(Message::Connection { own, peer, side, route })
 }
@@ -199,7 +199,7 @@ fn connection(named: &str) -> Option<Message<'_>> {
 /// Reads `RANK[GPU]`.
 fn place(text: &str) -> Option<[u32; 2]> {
     let (rank, gpu) = text.trim().strip_suffix(']')?.split_once('[')?;
-    let rank = rank.parse().ok().filter(|rank| *rank < MOST_RANKS)?;
+    let rank = rank.parse().ok().filter(|rank| *rank < MAX_RANKS)?;
     // up to 2.18, the place on the bus
     Some([rank, gpu.parse().or_else(|_| u32::from_str_radix(gpu, 16)).ok()?])
 }
@@ -229,18 +229,18 @@ fn word(text: &str) -> Option<&str> {
     text.split_whitespace().next()
 }
 
-/// Returns the number behind a label.
+/// Returns the number after a label.
 fn number<N: std::str::FromStr>(text: &str, label: &str) -> Option<N> {
     let (_, behind) = text.split_once(label)?;
     behind.split([' ', ',', ')', '-']).next()?.parse().ok()
 }
 
 fn ranks(text: &str, label: &str) -> Option<u32> {
-    number(text, label).filter(|ranks| (1..=MOST_RANKS).contains(ranks))
+    number(text, label).filter(|ranks| (1..=MAX_RANKS).contains(ranks))
 }
 
 fn channels(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|number| *number <= MOST_CHANNELS)
+    text.parse().ok().filter(|number| *number <= MAX_CHANNELS)
 }
 
 fn hexadecimal(text: &str, label: &str) -> Option<u64> {

@@ -81,7 +81,6 @@ fn jobs_that_lack_rows_lose_no_others() {
         let (heard, counts, _) = hear_tables(&made.job, &made.table);
         let all: usize = made.table.0.iter().map(Vec::len).sum();
         assert_eq!((counts.operations, counts.foreign), (all as u64, 0), "{case}");
-        assert_eq!(counts.matched + counts.unmatched, heard.occurrences.len() as u64);
         assert!(heard.occurrences.iter().all(|it| it.is_whole || it.compared.is_none()));
         unmatched += counts.unmatched;
         for (gpu, of) in made.table.0.iter().enumerate() {

@@ -1,8 +1,22 @@
 //! Jobs that lack something, or have something twice.
 
 use super::{hear, hear_tables};
+use crate::job::Job;
 use crate::made::{self, MS, MadeJob, Maker, Start, US};
-use crate::stream::{CommonClock, run};
+use crate::stream::{CommonClock, Listener, Occurrence, run};
+
+/// Counts occurrences, and keeps none.
+#[derive(Default)]
+struct Counted {
+    matched: u64,
+    unmatched: u64,
+}
+
+impl Listener for Counted {
+    fn occurrence(&mut self, _: &Job, occurrence: &Occurrence) {
+        *if occurrence.is_whole { &mut self.matched } else { &mut self.unmatched } += 1;
+    }
+}
 
 #[test]
 fn a_rank_that_was_not_found_buffers_nothing() {
@@ -75,9 +89,10 @@ fn an_operation_that_never_comes_holds_no_whole_table() {
     }
     let mut made = maker.finish();
     made.table.0[1].remove(0);
-    let clocks = CommonClock::of(&made.job, &made.table).unwrap();
-    let counts = run(&made.job, &made.table, &clocks, &mut []).unwrap();
-    assert_eq!((counts.matched, counts.unmatched), (80_000, 1));
+    let clocks = CommonClock::read(&made.job, &made.table).unwrap();
+    let mut counted = Counted::default();
+    let counts = run(&made.job, &made.table, &clocks, &mut [&mut counted]).unwrap();
+    assert_eq!((counted.matched, counted.unmatched), (80_000, 1));
     assert_eq!(counts.most_held, 65_536 + 1);
 }
 
@@ -131,7 +146,7 @@ fn a_message_whose_partner_never_comes_is_decided_when_its_table_ends() {
 fn a_table_that_cannot_be_read_is_an_error() {
     let mut made = made::ring(4);
     made.table.0.pop();
-    let error = CommonClock::of(&made.job, &made.table).unwrap_err();
+    let error = CommonClock::read(&made.job, &made.table).unwrap_err();
     assert_eq!(error.place.as_deref(), Some("process 3"));
     let (_, counts, _) = hear_tables(&crate::job::Job::default(), &made.table);
     assert_eq!(counts.operations, 0);

@@ -36,14 +36,35 @@ impl Heard {
     }
 }
 
+/// The counts of the stream, and of the occurrences that were heard.
+#[derive(Debug, Clone, Copy)]
+struct HeardCounts {
+    operations: u64,
+    foreign: u64,
+    most_held: u64,
+    matched: usize,
+    unmatched: usize,
+    compared: usize,
+}
+
+impl HeardCounts {
+    fn new(stream: StreamCounts, heard: &Heard) -> Self {
+        let StreamCounts { operations, foreign, most_held } = stream;
+        let count = |is: fn(&Occurrence) -> bool| heard.occurrences.iter().filter(|it| is(it)).count();
+        let (matched, compared) = (count(|it| it.is_whole), count(|it| it.compared.is_some()));
+        Self { operations, foreign, most_held, matched, unmatched: heard.occurrences.len() - matched, compared }
+    }
+}
+
 /// Runs the stream over a made job.
-fn hear(made: &MadeJob) -> (Heard, StreamCounts, CommonClock) {
+fn hear(made: &MadeJob) -> (Heard, HeardCounts, CommonClock) {
     hear_tables(&made.job, &made.table)
 }
 
-fn hear_tables(job: &Job, table: &InMemory) -> (Heard, StreamCounts, CommonClock) {
-    let clocks = CommonClock::of(job, table).unwrap();
+fn hear_tables(job: &Job, table: &InMemory) -> (Heard, HeardCounts, CommonClock) {
+    let clocks = CommonClock::read(job, table).unwrap();
     let mut heard = Heard::default();
     let counts = run(job, table, &clocks, &mut [&mut heard]).unwrap();
+    let counts = HeardCounts::new(counts, &heard);
     (heard, counts, clocks)
 }

@@ -8,7 +8,7 @@ use crate::stream::CommonClock;
 fn clocks_hours_apart_that_drift_are_found_within_their_errors() {
     for seconds in [1, 20] {
         let made = made::apart(seconds);
-        let clocks = CommonClock::of(&made.job, &made.table).unwrap();
+        let clocks = CommonClock::read(&made.job, &made.table).unwrap();
         assert_eq!(clocks.count(), 4);
         for process in 0..4 {
             let error = clocks.error_of(process).unwrap();
@@ -58,7 +58,7 @@ fn a_machine_that_nothing_connects_is_known_by_the_time_of_day() {
     assert_eq!((clocks.error_of(0), clocks.error()), (None, None));
     assert!(clocks.error_of(2).is_some_and(|error| error < 100_000));
     assert_eq!((counts.matched, counts.compared), (100, 0));
-    // its time of day is 10 ms behind that of the common clock's machine
+    // its time of day is 10 ms after that of the common clock's machine
     assert_eq!(clocks.time(0, made.clocks[0].shows(0)) - made.common(0), -10 * MS as i64);
     assert!(heard.calls.iter().filter(|it| it.call().gpu == 0).all(|it| it.part.span.is_none()));
 }

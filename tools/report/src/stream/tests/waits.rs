@@ -93,7 +93,7 @@ fn an_occurrence_with_an_unknown_begin_is_not_compared() {
 /// Compares each occurrence with the true times of the operation that it was made of.
 fn compare_with_truth(made: &MadeJob) {
     let (heard, counts, _) = hear(made);
-    assert_eq!((heard.occurrences.len(), counts.compared as usize), (made.truth.len(), made.truth.len()));
+    assert_eq!((heard.occurrences.len(), counts.compared), (made.truth.len(), made.truth.len()));
     let key = |comm: usize, ranks: Vec<i32>, sequence, number| (comm, ranks, sequence, number);
     // sends and receives of the same ranks by their order
     let mut exchanges: BTreeMap<(usize, Vec<i32>), u64> = BTreeMap::new();

@@ -20,7 +20,7 @@ fn with_nvlinks(nvlinks: u32, nnodes: i32, settings: &[(&str, &str)]) -> Forcing
     // one process has them, as in a job whose launcher passes variables to some
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     job.processes[2].nccl_settings = settings.collect();
-    Forcing::of(&job, &job.communicators[0])
+    Forcing::new(&job, &job.communicators[0])
 }
 
 /// Operations alone in their kernels.
@@ -152,7 +152,7 @@ fn nvlinks_behind_switches_prove_that_a_way_is_kept_from_them() {
         process.links = Some(ProcessLinks { gpus: vec![gpu], adapters: vec![] });
         process.nccl_settings = [("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())].into();
     }
-    let pretended = Forcing::of(&pretended, &pretended.communicators[0]);
+    let pretended = Forcing::new(&pretended, &pretended.communicators[0]);
     assert!(pretended.of_row(&SpeedRow { nranks: 2, ..between.clone() }, on(0)).is_some());
     assert_eq!(found(&p2p, &row("AllReduce", 8, "NVLS", "SIMPLE"), 0), [""; 0]);
     // it may have stayed in a node

@@ -19,7 +19,7 @@ fn plan(job: &Job, calls: &[JudgedCall], regions: Option<&StepRegions>) -> StepP
     let mut survey = Survey::new(job);
     let rows = Rows::of(job, calls);
     read_all(job.processes.len(), &rows, &mut [&mut survey]).unwrap();
-    StepPlan::of(job, survey, regions, &common)
+    StepPlan::decide(job, survey, regions, &common)
 }
 
 pub(super) fn answer(
@@ -38,7 +38,7 @@ pub(super) fn answer(
 
 fn dimensions(job: &Job) -> Dimensions {
     let rules = crate::analysis::dimension::rules("dimensions", "TP name tp\nDP name dp\n").unwrap();
-    Dimensions::of(job, &rules, Survey::new(job).tallies())
+    Dimensions::find(job, &rules, &Survey::new(job).tallies)
 }
 
 /// Returns the step in detail.

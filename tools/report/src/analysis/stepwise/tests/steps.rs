@@ -19,7 +19,7 @@ fn steps_behind_a_warm_up_with_an_outlier_and_a_shift() {
     assert_eq!((steps.warm_up, steps.count, steps.period), (2, 100, Some(5)));
     assert_eq!(steps.covered, 1.0);
     assert_eq!((steps.median_us, steps.p99_us), (4.0, 5.0));
-    // 59 of 4 us, one of 30 us, 39 of 5 us; the last step ends with its last call, 0.9 us behind its begin
+    // 59 of 4 us, one of 30 us, 39 of 5 us; the last step ends with its last call, 0.9 us after its begin
     assert!((steps.mean_us - (59.0 * 4.0 + 30.0 + 39.0 * 5.0 + 0.9) / 100.0).abs() < 1e-9, "{}", steps.mean_us);
     assert_eq!((steps.slowest[0].step, steps.slowest[0].length_us), (30, 30.0));
     assert!(steps.outliers.contains(&30) && !steps.outliers.contains(&0));
@@ -32,7 +32,7 @@ fn steps_behind_a_warm_up_with_an_outlier_and_a_shift() {
 fn checkpoints_between_steps_are_in_their_lengths_and_not_covered() {
     let job = two();
     let mut calls = training(&job, &[4_000; 50]);
-    // behind steps 12 and 40: each step has 10 calls of both GPUs, and 10 calls are before them
+    // after steps 12 and 40: each step has 10 calls of both GPUs, and 10 calls are before them
     for step in [40, 12] {
         let extra = both(&job, 8, "AllGather", 1, [51_000 + 4_000 * step + 3_000, 51_000 + 4_000 * step + 3_100]);
         let place = 10 + 10 * (step as usize + 1);
@@ -179,7 +179,8 @@ fn a_step_in_detail_is_the_slowest() {
     assert_eq!((bar.enqueued_us, bar.start_us, bar.wait_until_us, bar.stop_us), (0.399, 0.4, Some(0.4), 0.9));
     let usual = swim.usual.unwrap();
     assert_eq!((usual.step, usual.length_us, usual.lanes.len(), usual.usual), (Some(0), 4.0, 4, None));
-    // four layers of 50 ns with 50 ns between them, and the sum: both GPUs are on the path, since they begin at one time
+    // four layers of 50 ns with 50 ns between them, and the sum: both GPUs are on the path, since they begin at one
+    // time
     let ends: Vec<_> = swim.path.iter().map(|piece| (piece.function.as_deref(), piece.until_us)).collect();
     assert_eq!(ends.len(), 9);
     assert_eq!(ends[..2], [(Some("AllReduce"), 0.05), (None, 0.1)]);

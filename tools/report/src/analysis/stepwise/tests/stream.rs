@@ -10,10 +10,10 @@ use crate::stream::{CommonClock, run};
 fn by_step(made: &MadeJob) -> (ByStep, Dimensions) {
     let mut survey = Survey::new(&made.job);
     read_all(made.job.processes.len(), &made.table, &mut [&mut survey]).unwrap();
-    let clocks = CommonClock::of(&made.job, &made.table).unwrap();
+    let clocks = CommonClock::read(&made.job, &made.table).unwrap();
     let common = |process: usize, time: u64| clocks.time(process, time);
-    let dimensions = Dimensions::of(&made.job, &[], survey.tallies());
-    let plan = StepPlan::of(&made.job, survey, None, &common);
+    let dimensions = Dimensions::find(&made.job, &[], &survey.tallies);
+    let plan = StepPlan::decide(&made.job, survey, None, &common);
     let options = Options { top: 5, ..Options::default() };
     let mut stepwise = Stepwise::new(&made.job, plan, &dimensions, &options, None, &common);
     run(&made.job, &made.table, &clocks, &mut [&mut stepwise]).unwrap();

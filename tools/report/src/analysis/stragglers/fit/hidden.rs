@@ -1,17 +1,17 @@
-//! How long computations take that end before the call behind them can begin: nobody sees their end.
+//! How long computations take that end before the call after them can begin: their end is not seen.
 
-use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, Seen, is_empty, shown};
-use super::slowness::{AGREE, Slowness};
+use super::place::{GpuFrom, MIN_OWN_NS, MIN_STEPS, PlacePath, Seen, is_empty, shown};
+use super::slowness::{AGREEMENT, Slowness};
+use crate::analysis::robust::{median_of, quantile};
 use crate::analysis::steps::CallToken;
-use crate::analysis::stragglers::robust::{median, quantile};
 use crate::analysis::stragglers::samples::CallSample;
 
 /// Share of a computation for which a hidden one has room at least, and the same where slowness is not known.
-const ROOM: [f64; 2] = [0.85, 0.6];
+const MIN_ROOM: [f64; 2] = [0.85, 0.6];
 /// Share of a time between two enqueues up to which another one is like it.
-const LAUNCHED_ALIKE: f64 = 0.1;
+const MAX_LAUNCH_DIFFERENCE: f64 = 0.1;
 /// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
-pub(super) const SHOWN: [f64; 2] = [0.1, 0.7];
+pub(super) const SHOWN_SHARES: [f64; 2] = [0.1, 0.7];
 
 /// How own times that were not seen are taken: what they can be decides how much there is to gain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn usual(
     let is_known = is_shown && shown().all(|(rank, _)| known(rank).is_some_and(|it| !it.is_lone));
     let hidden = if is_known { Hidden::Usual } else { hidden };
     let like = match hidden {
-        Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),
+        Hidden::Usual => median_of(shown().map(|(rank, own)| own / slow(rank))),
         Hidden::Longest => shown().map(|(_, own)| own).fold(0.0, f64::max),
         Hidden::Shortest => {
             shown().map(|(rank, own)| own / slow(rank).max(1.0)).fold(f64::INFINITY, f64::min) / slowest
@@ -77,7 +77,7 @@ pub(super) fn usual(
 pub(super) fn shortest(samples: &[Vec<CallSample>], path: &PlacePath) -> f64 {
     let shortest = |samples: &Vec<CallSample>| {
         let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
-        (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
+        (values.len() >= MIN_STEPS).then(|| quantile(&mut values, 0.1))
     };
     samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min)
 }
@@ -94,16 +94,16 @@ pub(super) struct ShownPlaces<'a> {
 
 impl<'a> ShownPlaces<'a> {
     /// Returns what ranks show at another place before a call of the same token, where the same is computed: ranks that
-    /// show both take as long at both, or where nobody shows this place, the hosts take as long to launch it.
+    /// show both take as long at both, or where no rank shows this place, the hosts take as long to launch it.
     pub(super) fn twin(self, place: usize, of_ranks: &[Option<f64>]) -> Option<&'a [Option<f64>]> {
         let Self { tokens, locations, hosts } = self;
         let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
         let hidden: Vec<usize> = (0..of_ranks.len()).filter(is_hidden).collect();
         let is_same = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
-            (Some(one), Some(other)) => *one >= LITTLE && (one / other - 1.0).abs() <= AGREE.0 / 2.0,
+            (Some(one), Some(other)) => *one >= MIN_OWN_NS && (one / other - 1.0).abs() <= AGREEMENT.0 / 2.0,
             (here, _) => here.is_none(),
         };
-        let is_launched_alike = |other: usize| (hosts[place] / hosts[other] - 1.0).abs() <= LAUNCHED_ALIKE;
+        let is_launched_alike = |other: usize| (hosts[place] / hosts[other] - 1.0).abs() <= MAX_LAUNCH_DIFFERENCE;
         let is_twin = |other: &usize| {
             tokens[*other] == tokens[place]
                 && hidden.iter().all(|&rank| locations[*other][rank].is_some())
@@ -126,13 +126,13 @@ pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: 
     let slow = |rank: usize| slowness.and_then(|of| of[rank]).map(|it| it.ratio);
     // of ranks that show some of their computations, these are the longest
     let shown = |rank: usize| shown(&samples[rank], path);
-    let own = |rank: usize| median(&mut samples[rank].iter().map(|it| path.own(it)).collect::<Vec<f64>>());
-    let ranks: Vec<usize> = (0..samples.len()).filter(|&rank| shown(rank) > SHOWN[1]).collect();
-    let like = median(&mut ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)).collect::<Vec<f64>>());
-    let share = ROOM[usize::from(!ranks.iter().all(|&rank| slow(rank).is_some()))];
+    let own = |rank: usize| median_of(samples[rank].iter().map(|it| path.own(it)));
+    let ranks: Vec<usize> = (0..samples.len()).filter(|&rank| shown(rank) > SHOWN_SHARES[1]).collect();
+    let like = median_of(ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)));
+    let share = MIN_ROOM[usize::from(!ranks.iter().all(|&rank| slow(rank).is_some()))];
     let [mut lacks, mut count] = [0, 0];
     // a rank that shows it in some steps hides it in the others
-    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN[1]) {
+    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN_SHARES[1]) {
         let needs = share * like * slow(rank).unwrap_or(1.0);
         for sample in samples[rank].iter().filter(|it| path.seen_of(it) == Seen::Queued) {
             lacks += usize::from(path.own(sample) < needs);
@@ -148,16 +148,14 @@ pub(super) fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, of_ranks: &[
     if path.is_empty || of_ranks.iter().any(Option::is_some) {
         return 0.0;
     }
-    let room = |(samples, usual): (&Vec<CallSample>, &f64)| {
-        median(&mut samples.iter().map(|it| path.own(it)).collect::<Vec<f64>>()) - usual
-    };
-    let room = median(&mut samples.iter().zip(usual).map(room).collect::<Vec<f64>>());
-    if room > LITTLE { room } else { 0.0 }
+    let room = |(samples, usual): (&Vec<CallSample>, &f64)| median_of(samples.iter().map(|it| path.own(it))) - usual;
+    let room = median_of(samples.iter().zip(usual).map(room));
+    if room > MIN_OWN_NS { room } else { 0.0 }
 }
 
-/// Returns the time of a program's step in which its ranks may compute so that nobody sees it, nanoseconds.
+/// Returns the time of a program's step in which its ranks may compute unseen, nanoseconds.
 pub(in super::super) fn unseen_of(places: &[PlacePath]) -> f64 {
-    // behind a call whose computation is not known, the next ones have the same time
+    // after a call whose computation is not known, the next ones have the same time
     let same = places.chunk_by(|_, next| next.unseen > 0.0 && next.gpu == GpuFrom::Computation);
     same.map(|places| places.iter().map(|it| it.unseen).fold(0.0, f64::max)).sum()
 }

@@ -14,23 +14,23 @@ mod variation;
 
 use super::paths::CallPath;
 use super::programs::Program;
-use super::robust::median;
 use super::run::CallRun;
 use super::samples::{CallSample, hides, is_nearly_queued, samples};
+use crate::analysis::robust::{median, median_of};
 use crate::analysis::steps::CallToken;
 pub(super) use hidden::{Hidden, unseen_of};
-use hidden::{SHOWN, ShownPlaces, unseen, usual};
-pub(super) use hosts::HOST_EARLY;
+use hidden::{SHOWN_SHARES, ShownPlaces, unseen, usual};
+pub(super) use hosts::HOST_EARLY_NS;
 use hosts::host_follows;
-use place::{FAR, LITTLE, STEPS, all, locations, shown};
 pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
+use place::{MIN_LAUNCHED_NS, MIN_OWN_NS, MIN_STEPS, all, locations, shown};
 use predecessors::{Alike, alike, find};
 use rustc_hash::FxHashMap;
 use slowness::{Ratio, Slowness, agreed, is_like, scales, slow_at};
 
 /// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those
 /// of its last one, and what places follow needs how slow ranks are.
-const ROUNDS: [usize; 2] = [3, 7];
+const ROUND_LIMITS: [usize; 2] = [3, 7];
 
 /// The calls of a program, which are followed.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Followed<'_> {
     /// unless it is known.
     pub(super) fn follow(mut self, hidden: Hidden, known: Option<&[PlacePath]>) -> Vec<PlacePath> {
         let Self { step, program, runs, .. } = self;
-        if program.steps.len() < STEPS {
+        if program.steps.len() < MIN_STEPS {
             // too few steps to see how times vary: each call waits for the one before
             return vec![PlacePath::BETWEEN; program.places];
         }
@@ -99,7 +99,7 @@ impl Followed<'_> {
                 find(samples, has_host, step, last.elsewhere().as_deref(), like)
             }
         };
-        let [least, most] = ROUNDS;
+        let [least, most] = ROUND_LIMITS;
         for number in 1..=if known.is_some() { least - 1 } else { most } {
             let round = self.round(&last, &tokens, hidden, &find);
             let is_same = round.slowness.iter().zip(&last.slowness).any(|(now, before)| is_like(now, before));
@@ -118,7 +118,7 @@ impl Followed<'_> {
         let Self { program, runs, .. } = *self;
         let ranks = program.gpus.len();
         let mut of_steps = vec![[0.0; 2]; program.steps.len() * ranks];
-        // behind computations, and behind launches: from the launch on, a part of a computation may be over
+        // after computations, and after launches: from the launch on, a part of a computation may be over
         let mut ratios: [Vec<Vec<Ratio>>; 2] = std::array::from_fn(|_| vec![vec![]; ranks]);
         let mut round = Round::default();
         for place in 0..program.places {
@@ -129,26 +129,26 @@ impl Followed<'_> {
             let twin = shown_places.twin(place, &locations);
             let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
             let hides: Vec<bool> =
-                samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0] || hides(of_rank)).collect();
+                samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN_SHARES[0] || hides(of_rank)).collect();
             let beside = if hidden == Hidden::Longest { path.beside } else { 0 };
             let path = PlacePath { unseen: unseen(&samples, &path, &locations, &usual), ..path };
             if !path.mostly_hidden {
                 let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
-                slow_at(&samples, &path, &locations, [LITTLE, FAR][of_host], &mut ratios[of_host]);
+                slow_at(&samples, &path, &locations, [MIN_OWN_NS, MIN_LAUNCHED_NS][of_host], &mut ratios[of_host]);
             }
             for step in 0..program.steps.len() {
                 for gpu in 0..ranks {
                     let scale = last.scales[step * ranks + gpu];
                     let own =
                         self.fill(place, &PlacePath { beside, ..path }, (step, gpu), usual[gpu] * scale, hides[gpu]);
-                    if let Some(own) = own.filter(|_| usual[gpu] >= LITTLE) {
+                    if let Some(own) = own.filter(|_| usual[gpu] >= MIN_OWN_NS) {
                         let [shown, usually] = &mut of_steps[step * ranks + gpu];
                         (*shown, *usually) = (*shown + own as f32, *usually + usual[gpu] as f32);
                     }
                 }
             }
             round.places.push(path);
-            round.hosts.push(median(&mut all(&samples).map(|it| it.host_since_enqueued).collect::<Vec<f64>>()));
+            round.hosts.push(median_of(all(&samples).map(|it| it.host_since_enqueued)));
             round.usual.push(median(&mut usual.clone()));
             round.locations.push(locations);
         }
@@ -180,7 +180,7 @@ impl Followed<'_> {
             Seen::Free if hides && is_nearly_queued(run, call) => Seen::Queued,
             seen => seen,
         };
-        let found = CallPath::of(run, call, &computed[stretch], path, usual, seen);
+        let found = CallPath::at_place(run, call, &computed[stretch], path, usual, seen);
         (paths[stretch][call], computed[stretch][call]) = found;
         (seen == Seen::Free).then_some(found.0.gpu)
     }

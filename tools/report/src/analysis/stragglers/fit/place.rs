@@ -1,18 +1,18 @@
 //! What the calls at a place of a program follow, and what ranks show of the computation before them.
 
-use crate::analysis::stragglers::robust::median;
+use crate::analysis::robust::median;
 use crate::analysis::stragglers::run::CallRun;
 use crate::analysis::stragglers::samples::{CallSample, is_queued};
 
 /// Steps of a rank that show how much a place varies, at least.
-pub(super) const STEPS: usize = 4;
+pub(super) const MIN_STEPS: usize = 4;
 /// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
-pub(super) const LITTLE: f64 = 20_000.0;
+pub(super) const MIN_OWN_NS: f64 = 20_000.0;
 /// Nanoseconds from an enqueue to the begin from which on a computation that the host launched is between them.
-pub(super) const FAR: f64 = 300_000.0;
+pub(super) const MIN_LAUNCHED_NS: f64 = 300_000.0;
 
 /// Nanoseconds from an enqueue to the begin of a call that nothing else keeps, at most, and where it is not seen.
-pub(super) const LAUNCH: (f64, f64) = (100_000.0, 30_000.0);
+pub(super) const LAUNCH_NS: (f64, f64) = (100_000.0, 30_000.0);
 
 /// What the enqueue of a call follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(in super::super) struct PlacePath {
     pub(in super::super) is_lone: bool,
     /// Whether hosts launch nothing between the call before and this one.
     pub(in super::super) is_empty: bool,
-    /// Time in which ranks may compute so that nobody sees it, nanoseconds.
+    /// Time in which ranks may compute unseen, nanoseconds.
     pub(in super::super) unseen: f64,
 }
 
@@ -79,7 +79,7 @@ impl PlacePath {
     pub(in super::super) const BETWEEN: Self = Self {
         host: HostFrom::Waits(1),
         gpu: GpuFrom::Waits(1, 0),
-        launch: LAUNCH.1 as i64,
+        launch: LAUNCH_NS.1 as i64,
         at_once: 0,
         beside: 0,
         full_queue: (i64::MAX, i64::MAX),
@@ -130,7 +130,7 @@ pub(super) fn locations(samples: &[Vec<CallSample>], path: &PlacePath) -> Vec<Op
         let free = samples.iter().filter(|sample| path.seen_of(sample) == Seen::Free);
         let mut values: Vec<f64> = free.map(|sample| path.own(sample)).collect();
         // of a rank whose computation shows now and then, the longest ones show
-        (values.len() >= STEPS && 2 * values.len() >= samples.len()).then(|| median(&mut values))
+        (values.len() >= MIN_STEPS && 2 * values.len() >= samples.len()).then(|| median(&mut values))
     };
     samples.iter().map(of_rank).collect()
 }

@@ -1,23 +1,23 @@
 //! How much slower than its peers a rank computes, and how much longer than usual a step: what places show of both says
-//! how long computations take that nobody sees.
+//! how long computations take that are not seen.
 
 use super::place::{GpuFrom, HostFrom, PlacePath};
-use crate::analysis::stragglers::robust::{median, quantile};
+use crate::analysis::robust::{median, median_of, quantile};
 use crate::analysis::stragglers::samples::CallSample;
 
 /// How much slower a rank may be, for its slowness elsewhere to say how slow it is where it is hidden.
-const SLOWEST: f64 = 2.0;
+const MAX_SLOWNESS: f64 = 2.0;
 /// Distance of two ratios that agree, and share of the time that agrees at least.
-pub(super) const AGREE: (f64, f64) = (0.04, 0.3);
+pub(super) const AGREEMENT: (f64, f64) = (0.04, 0.3);
 /// Distance of a ratio from that of most of the time, and share of the time that has it, within that distance, from
 /// which on a rank is slow in some of what it does.
-const MIXED: (f64, f64) = (0.1, 0.08);
+const MIXED_LIMITS: (f64, f64) = (0.1, 0.08);
 /// Change of a slowness from one round to the next up to which it is the same.
-const SAME: f64 = 0.005;
+const MAX_CHANGE: f64 = 0.005;
 /// Differences of steps up to which these compute the same.
-const STEADY: f64 = 0.15;
+const MAX_STEADY_SPREAD: f64 = 0.15;
 /// What a rank shows of a step to say how much it computes in it, as a part of what any rank shows.
-const SHOWS: f32 = 0.2;
+const MIN_SHOWN_PART: f32 = 0.2;
 
 /// A rank's own time at a place, as a part of the usual one.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub(super) struct Ratio {
 }
 
 /// Least and most length of a step's batch, over the usual one.
-const LENGTHS: [f64; 2] = [0.1, 10.0];
+const SCALE_LIMITS: [f64; 2] = [0.1, 10.0];
 
 /// How slow a rank is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) struct Slowness {
 /// Returns whether all ranks are as slow as before.
 pub(super) fn is_like(slowness: &[Option<Slowness>], before: &[Option<Slowness>]) -> bool {
     slowness.iter().zip(before).all(|(one, other)| match (one, other) {
-        (Some(one), Some(other)) => (one.ratio - other.ratio).abs() <= SAME && one.is_mixed == other.is_mixed,
+        (Some(one), Some(other)) => (one.ratio - other.ratio).abs() <= MAX_CHANGE && one.is_mixed == other.is_mixed,
         (one, other) => one.is_none() && other.is_none(),
     })
 }
@@ -71,11 +71,12 @@ pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
         };
         of.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))
     };
-    let (sum, time, places) = most(ratios, AGREE.0).filter(|&(_, time, _)| time >= AGREE.1 * all)?;
+    let (sum, time, places) = most(ratios, AGREEMENT.0).filter(|&(_, time, _)| time >= AGREEMENT.1 * all)?;
     let ratio = sum / time;
-    let others: Vec<Ratio> = ratios.iter().filter(|it| (it.ratio / ratio - 1.0).abs() > MIXED.0).copied().collect();
-    let is_mixed = most(&others, MIXED.0).is_some_and(|(_, time, _)| time >= MIXED.1 * all);
-    Some(Slowness { ratio: ratio.clamp(1.0 / SLOWEST, SLOWEST), is_mixed, is_lone: places == 1 })
+    let others: Vec<Ratio> =
+        ratios.iter().filter(|it| (it.ratio / ratio - 1.0).abs() > MIXED_LIMITS.0).copied().collect();
+    let is_mixed = most(&others, MIXED_LIMITS.0).is_some_and(|(_, time, _)| time >= MIXED_LIMITS.1 * all);
+    Some(Slowness { ratio: ratio.clamp(1.0 / MAX_SLOWNESS, MAX_SLOWNESS), is_mixed, is_lone: places == 1 })
 }
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
@@ -87,13 +88,13 @@ pub(super) fn slow_at(
     least: f64,
     ratios: &mut [Vec<Ratio>],
 ) {
-    let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
+    let usual = median_of(of_ranks.iter().copied().flatten());
     if usual < least {
         return;
     }
     let host = |samples: &Vec<CallSample>| match path.host {
         HostFrom::Waits(back) if !matches!(path.gpu, GpuFrom::Host(_)) => {
-            median(&mut samples.iter().map(|it| it.host_since_end[usize::from(back) - 1]).collect::<Vec<f64>>())
+            median_of(samples.iter().map(|it| it.host_since_end[usize::from(back) - 1]))
         }
         _ => 0.0,
     };
@@ -114,7 +115,11 @@ pub(super) fn scales(shown: &[[f32; 2]], ranks: usize) -> Vec<f64> {
     for rank in 0..ranks {
         let own = |(of_ranks, common): (&[[f32; 2]], &f64)| {
             let [own, usual] = of_ranks[rank];
-            if shows(of_ranks, usual) { f64::from(own / usual).clamp(LENGTHS[0], LENGTHS[1]) } else { *common }
+            if shows(of_ranks, usual) {
+                f64::from(own / usual).clamp(SCALE_LIMITS[0], SCALE_LIMITS[1])
+            } else {
+                *common
+            }
         };
         let own: Vec<f64> = shown.chunks(ranks).zip(&common).map(own).collect();
         if varies(&own) {
@@ -126,7 +131,7 @@ pub(super) fn scales(shown: &[[f32; 2]], ranks: usize) -> Vec<f64> {
 
 /// Returns whether a rank shows enough of a step, of which it usually takes so long for what it shows.
 fn shows(of_ranks: &[[f32; 2]], usual: f32) -> bool {
-    usual > 0.0 && usual >= SHOWS * of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max)
+    usual > 0.0 && usual >= MIN_SHOWN_PART * of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max)
 }
 
 /// Returns how many times as much as usual all ranks compute in a step. One rank alone says nothing of the others.
@@ -135,14 +140,18 @@ fn common(of_ranks: &[[f32; 2]]) -> f64 {
     let mut scales: Vec<f32> = known.map(|[own, usual]| own / usual).collect();
     scales.sort_unstable_by(f32::total_cmp);
     // of two, the faster one: the other may pause
-    if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]).clamp(LENGTHS[0], LENGTHS[1]) }
+    if scales.len() < 2 {
+        1.0
+    } else {
+        f64::from(scales[(scales.len() - 1) / 2]).clamp(SCALE_LIMITS[0], SCALE_LIMITS[1])
+    }
 }
 
 /// Returns whether the scales of steps differ by more than chance.
 fn varies(scales: &[f64]) -> bool {
     let mut sorted = scales.to_vec();
     let [low, high] = [0.1, 0.9].map(|share| quantile(&mut sorted, share));
-    high - low >= STEADY
+    high - low >= MAX_STEADY_SPREAD
 }
 
 /// Returns the scales of steps where they differ by more than chance, otherwise 1.

@@ -1,14 +1,14 @@
 //! How much a distance between two times varies from step to step, and from rank to rank, and which are possible.
 
-use super::place::{STEPS, all};
-use crate::analysis::stragglers::robust::median;
-use crate::analysis::stragglers::samples::{BACK, CallSample};
+use super::place::{MIN_STEPS, all};
+use crate::analysis::robust::median;
+use crate::analysis::stragglers::samples::{CALLS_BEFORE, CallSample};
 
 /// Ratios of variations, and samples of a place: below the ratio, with so many samples at least, one is clearly less.
-const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
+const CLEAR_RATIOS: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
 
 /// Share of the calls that may contradict a predecessor.
-pub(super) const CONTRADICT: f64 = 0.02;
+pub(super) const MAX_CONTRADICTING_SHARE: f64 = 0.02;
 
 /// How much a distance varies, nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub(super) fn variation(
     let mut middles: Vec<f64> = vec![];
     for of_rank in samples {
         let values: Vec<f64> = of_rank.iter().map(&distance).filter(|it| it.is_finite()).collect();
-        if values.len() < STEPS {
+        if values.len() < MIN_STEPS {
             continue;
         }
         let middle = median(&mut values.clone());
@@ -58,7 +58,7 @@ pub(super) fn best(of: impl Iterator<Item = (usize, Variation)>) -> Option<(usiz
 }
 
 pub(super) fn is_clearly_less(one: f64, other: f64, count: usize) -> bool {
-    CLEARLY.iter().any(|&(ratio, least)| one < ratio * other && count >= least)
+    CLEAR_RATIOS.iter().any(|&(ratio, least)| one < ratio * other && count >= least)
 }
 
 /// Returns the ends that no call contradicts, by how many calls before.
@@ -67,7 +67,7 @@ pub(super) fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize
     let is_possible = |back: &usize| {
         let known = all(samples).map(|it| since(it, *back)).filter(|it| it.is_finite());
         let (before, known) = known.fold((0, 0), |(before, known), it| (before + usize::from(it < -early), known + 1));
-        2 * known > count && before as f64 <= CONTRADICT * known as f64
+        2 * known > count && before as f64 <= MAX_CONTRADICTING_SHARE * known as f64
     };
-    (0..BACK).filter(is_possible).collect()
+    (0..CALLS_BEFORE).filter(is_possible).collect()
 }

@@ -5,7 +5,7 @@
 //!
 //! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a rank in a
 //! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a
-//! collective whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
+//! collective whose ranks end together is the shortest duration of all ranks: that of the rank that waits for no rank.
 
 mod play;
 
@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 /// No call.
 pub(super) const NONE: u32 = u32::MAX;
 /// Nanoseconds between two kernels that follow one another at once, at most.
-const AT_ONCE: i64 = 4_000;
+const AT_ONCE_NS: i64 = 4_000;
 /// Calls before a call, among which is the one of another stream that it queues behind.
-const RECENT: usize = 4;
+const RECENT_CALLS: usize = 4;
 /// Error of a comparison of begins up to which ends are compared with them: nanoseconds, and a share of a transfer.
-const CLOSE: (i64, f64) = (10_000, 0.05);
+const CLOSE_LIMITS: (i64, f64) = (10_000, 0.05);
 
 /// Calls of a stretch of steps, GPU by GPU in the order of the host, with whom they wait for.
 #[derive(Debug)]
@@ -30,22 +30,22 @@ pub(super) struct CallRun {
     /// First call of each GPU, and the number of all calls.
     pub(super) first: Vec<usize>,
     /// The calls that each call queues behind: that before it on the same stream, and one of another stream that it
-    /// began behind at once.
+    /// began after at once.
     pub(super) queue: Vec<[u32; 2]>,
     /// Calls that begin together: of all ranks of a collective, or a call of messages with the calls that it meets, the
     /// call itself first.
-    parties: Vec<Vec<u32>>,
+    pub(super) parties: Vec<Vec<u32>>,
     /// Party of each call.
     party: Vec<u32>,
     /// The latest begin of each party, nanoseconds of the clock on which its calls were compared.
     latest: Vec<i64>,
     /// How long a call takes from the latest begin on, nanoseconds; of a call without partners, or one that left early,
     /// its duration.
-    transfer: Vec<i64>,
+    pub(super) transfer: Vec<i64>,
     /// Whether a call of a rooted collective ended before the last rank began.
     left_early: Vec<bool>,
     /// How long lone sends and receives take.
-    lasts: FxHashMap<u32, Lasts>,
+    pub(super) lasts: FxHashMap<u32, Lasts>,
 }
 
 /// How long a lone send or receive takes, nanoseconds.
@@ -53,19 +53,19 @@ pub(super) struct CallRun {
 pub(super) struct Lasts {
     /// From its own begin on.
     pub(super) own: i64,
-    /// From the other side's begin on; `None` if it waits for nobody.
+    /// From the other side's begin on; `None` if it waits for no rank.
     pub(super) other: Option<i64>,
 }
 
 /// Returns whether times are compared well enough to hold ends against begins: by the error that 19 of 20 do not exceed
 /// and a duration, nanoseconds.
 pub(super) fn is_close(likely: i64, duration: i64) -> bool {
-    likely <= CLOSE.0.max((CLOSE.1 * duration as f64) as i64)
+    likely <= CLOSE_LIMITS.0.max((CLOSE_LIMITS.1 * duration as f64) as i64)
 }
 
 impl CallRun {
     /// Makes a stretch of its calls. How long its lone messages take is not known yet.
-    pub(super) fn of(calls: NeighbouringCalls) -> Self {
+    pub(super) fn new(calls: NeighbouringCalls) -> Self {
         let mut first = vec![0];
         let count = calls.iter().map(Vec::len).sum();
         let (mut gpus, mut queue) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -78,9 +78,9 @@ impl CallRun {
                 (call.begin, call.end, call.shift) = (call.begin + by, call.end + by, call.shift - by);
                 let on_stream = last.insert(call.stream, all.len() as u32).unwrap_or(NONE);
                 let behind = |other: &u32| {
-                    *other != on_stream && (0..=AT_ONCE).contains(&(call.begin - all[*other as usize].end))
+                    *other != on_stream && (0..=AT_ONCE_NS).contains(&(call.begin - all[*other as usize].end))
                 };
-                let recent = all.len().saturating_sub(RECENT).max(first[gpu])..all.len();
+                let recent = all.len().saturating_sub(RECENT_CALLS).max(first[gpu])..all.len();
                 queue.push([on_stream, recent.rev().map(|it| it as u32).find(behind).unwrap_or(NONE)]);
                 gpus.push(gpu as u32);
                 all.push(call);
@@ -105,11 +105,6 @@ impl CallRun {
         run
     }
 
-    /// Adds how long the lone messages take, by call.
-    pub(super) fn with_messages(self, lasts: FxHashMap<u32, Lasts>) -> Self {
-        Self { lasts, ..self }
-    }
-
     /// Finds the parties of all calls, and their transfers.
     fn meet(&mut self) {
         let mut order: Vec<u32> = (0..self.calls.len() as u32).collect();
@@ -123,7 +118,7 @@ impl CallRun {
             match self.calls[group[0] as usize].joins {
                 Joins::Pairs => self.pair(group),
                 joins => {
-                    // a call without a time is met by nobody
+                    // no call meets a call without a time
                     let (timed, others): (Vec<u32>, Vec<u32>) =
                         group.iter().partition(|&&call| self.calls[call as usize].is_timed);
                     self.collect(&timed, joins);
@@ -186,19 +181,9 @@ impl CallRun {
         self.parties.push(group.to_vec());
     }
 
-    /// Returns the calls that begin together.
-    pub(super) fn parties(&self) -> &[Vec<u32>] {
-        &self.parties
-    }
-
     /// Returns the calls that a call begins together with; of messages, the call itself first.
     pub(super) fn party(&self, call: usize) -> &[u32] {
         &self.parties[self.party[call] as usize]
-    }
-
-    /// Returns how long a call takes from the latest begin on, nanoseconds.
-    pub(super) fn transfer(&self, call: usize) -> i64 {
-        self.transfer[call]
     }
 
     /// Returns how long a call waited for others, nanoseconds.

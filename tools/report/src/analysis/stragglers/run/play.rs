@@ -1,12 +1,12 @@
 //! A stretch of steps played again, with other own times or transfers.
 
-use super::{AT_ONCE, CallRun, Lasts, NONE};
+use super::{AT_ONCE_NS, CallRun, Lasts, NONE};
 use crate::analysis::stragglers::paths::CallPath;
 use crate::analysis::stragglers::timed::Joins;
 use std::collections::VecDeque;
 
 /// Nanoseconds by which a begin may be known too early: that of an operation that CUDA events time.
-const EARLY: i64 = -100_000;
+const EVENTS_EARLY_NS: i64 = -100_000;
 
 /// Returns the own times of a call's host and of its GPU, nanoseconds.
 type PlayedTimes<'a> = &'a dyn Fn(usize) -> [i64; 2];
@@ -34,7 +34,7 @@ impl CallRun {
     fn between(&self, one: usize, other: usize, is_latest: bool) -> Option<i64> {
         let (of_one, of_other) = (&self.calls[one], &self.calls[other]);
         if !of_one.is_compared || !of_other.is_compared {
-            // the call that began last waits for nobody, and needs no common clock
+            // the call that began last waits for no rank, and needs no common clock
             return Some((of_one.end - of_one.begin).min(of_other.end - of_other.begin));
         }
         let [one, other] = [of_one.common(), of_other.common()];
@@ -124,7 +124,7 @@ impl CallRun {
         let [enqueued, computed] = played.clocks[call];
         let mut begin = computed.max(enqueued.saturating_add(i64::from(paths[call].launch)));
         for &before in self.queue[call].iter().filter(|&&before| before != NONE) {
-            let pause = (self.calls[call].begin - self.calls[before as usize].end).clamp(EARLY, AT_ONCE);
+            let pause = (self.calls[call].begin - self.calls[before as usize].end).clamp(EVENTS_EARLY_NS, AT_ONCE_NS);
             begin = begin.max(played.times[before as usize][1] + pause);
         }
         begin
