@@ -169,26 +169,27 @@ versions! {
 
     /// Interface v4, NCCL 2.27: init describes the communicator, and kernel channels have timestamps.
     V4 = 4 (u8, StateArguments) UnionV4 {
-        coll: CollV4, p2p: P2pV4, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelCh, net_plugin: NetPlugin,
+        coll: CollV4, p2p: P2pV4, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelChV4,
+        net_plugin: NetPlugin,
     }
 
     /// Interface v5, NCCL 2.28: the event type has 64 bits, and NCCL reports API calls.
     V5 = 5 (u64, StateArguments) UnionV5 {
-        coll: CollV5, p2p: P2pV5, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelCh, net_plugin: NetPlugin,
-        group_api: GroupApi, coll_api: CollApiV5, p2p_api: P2pApiV5, kernel_launch: KernelLaunch,
+        coll: CollV5, p2p: P2pV5, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelChV4,
+        net_plugin: NetPlugin, group_api: GroupApi, coll_api: CollApiV5, p2p_api: P2pApiV5, kernel_launch: KernelLaunch,
     }
 
     /// Interface v6, NCCL 2.29 and 2.30: v5, plus collectives by copy engine.
     V6 = 6 (u64, StateArguments) UnionV6 {
-        coll: CollV5, p2p: P2pV5, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelCh, net_plugin: NetPlugin,
-        group_api: GroupApi, coll_api: CollApiV5, p2p_api: P2pApiV5, kernel_launch: KernelLaunch,
+        coll: CollV5, p2p: P2pV5, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelChV4,
+        net_plugin: NetPlugin, group_api: GroupApi, coll_api: CollApiV5, p2p_api: P2pApiV5, kernel_launch: KernelLaunch,
         ce_coll: CeCollV6, ce_sync: CeSync, ce_batch: CeBatch,
     }
 
     /// Interface v7, NCCL 2.31.2 and later: v6, plus user tags, kernel variants, and phases within kernel channels.
     V7 = 7 (u64, StateArguments) UnionV7 {
-        coll: CollV7, p2p: P2pV7, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelCh, net_plugin: NetPlugin,
-        group_api: GroupApi, coll_api: CollApiV7, p2p_api: P2pApiV7, kernel_launch: KernelLaunch,
+        coll: CollV7, p2p: P2pV7, proxy_op: ProxyOp, proxy_step: ProxyStep, kernel_ch: KernelChV4,
+        net_plugin: NetPlugin, group_api: GroupApi, coll_api: CollApiV7, p2p_api: P2pApiV7, kernel_launch: KernelLaunch,
         ce_coll: CeCollV7, ce_sync: CeSync, ce_batch: CeBatch, kernel_phase: KernelPhase,
     }
 }

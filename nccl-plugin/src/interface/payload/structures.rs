@@ -1,9 +1,9 @@
 //! The structures in NCCL's descriptors, with the order and types of NCCL's plugin interface (repository NVIDIA/nccl,
 //! src/include/plugin/profiler).
 //!
-//! A structure is named after the oldest version that has it; one that all versions share has no number. Its members
-//! are named after the descriptor's fields, which document them. C's bool is a byte here, because NCCL may write values
-//! other than 0 and 1.
+//! A structure is named after the oldest version that has it; one whose members are the same in all versions has no
+//! number. Its members are named after the descriptor's fields, which document them. C's bool is a byte here, because
+//! NCCL may write values other than 0 and 1.
 
 use super::number::{AlgorithmNumber, DatatypeNumber, FunctionNumber, ProtocolNumber};
 use super::structure::{CMember, CType, CommunicatorId, Structure, members};
@@ -38,6 +38,7 @@ macro_rules! structures {
             const MEMBERS: &'static [CMember] = members!(Self: $($($unread)? $($field)?),*);
 
             #[inline(always)]
+            #[allow(clippy::needless_update, reason = "some structures have all fields")]
             unsafe fn decode<'a>(&self) -> Payload<'a> {
                 // SAFETY: the caller upholds the condition for all strings.
                 unsafe {
@@ -129,7 +130,7 @@ structures! {
     /// A kernel channel of v3.
     KernelChV3 = KERNEL_CH KernelCh { channel: u8; without ptimer = None }
     /// A kernel channel of v4 and later.
-    KernelCh = KERNEL_CH KernelCh { channel: u8, ptimer: u64 }
+    KernelChV4 = KERNEL_CH KernelCh { channel: u8, ptimer: u64 }
     /// The launch of a kernel.
     KernelLaunch = KERNEL_LAUNCH KernelLaunch { stream: *mut c_void }
     /// A phase within a kernel channel.
