@@ -27,8 +27,8 @@ pub(super) fn parse(text: &str) -> Result<Links, Unreadable> {
 
 fn of_file(file: &str, content: &str) -> Result<Links, Unreadable> {
     let mut links = Links::default();
-    for (place, words) in text_file::lines(content) {
-        let wrong = |cause: String| Unreadable::whole(file, cause).at(&*place);
+    for (number, words) in text_file::lines(content) {
+        let wrong = |cause: String| Unreadable::whole(file, cause).at(format!("line {number}"));
         let [comm, rate] = words[..] else {
             return Err(wrong("it needs a communicator and a rate in Gbit/s".into()));
         };

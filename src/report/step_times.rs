@@ -40,8 +40,8 @@ impl StepTimes {
 
     fn parse(file: &str, text: &str) -> Result<Self, Unreadable> {
         let mut steps = Vec::new();
-        for (place, words) in text_file::lines(text) {
-            let wrong = |cause: String| Unreadable::whole(file, cause).at(&*place);
+        for (number, words) in text_file::lines(text) {
+            let wrong = |cause: String| Unreadable::whole(file, cause).at(format!("line {number}"));
             if steps.len() == MAX_STEPS {
                 return Err(wrong(format!("it has more than {MAX_STEPS} steps")));
             }

@@ -24,11 +24,11 @@ pub(super) fn read(file: &Path, most: u64) -> Result<String, Unreadable> {
     }
 }
 
-/// Returns the lines of facts, each with its place and its words. Empty lines and `#` comments are passed over.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (String, Vec<&str>)> {
+/// Returns the lines of facts, each with its number and its words. Empty lines and `#` comments are passed over.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     let lines = text.lines().zip(1..).map(|(line, number): (&str, usize)| {
         let words = line.split('#').next().unwrap_or_default().split_whitespace();
-        (format!("line {number}"), words.collect::<Vec<&str>>())
+        (number, words.collect::<Vec<&str>>())
     });
     lines.filter(|(_, words)| !words.is_empty())
 }
