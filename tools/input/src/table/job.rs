@@ -7,7 +7,6 @@ use crate::replay::job::{play, settings};
 use crate::replay::{ReplayError, request::WINDOW_SECONDS};
 use common::files::Directory;
 use indicatif::ProgressBar;
-use present::output;
 use present::output::leftovers;
 use report::table::FILE;
 use std::fs;

@@ -22,7 +22,7 @@ pub(super) struct Chart {
 
 impl Chart {
     pub(super) fn new() -> Self {
-        Self { screen: Screen::new(), largest: [0.0; 3] }
+        Self { screen: Screen::standard_output(), largest: [0.0; 3] }
     }
 
     /// Draws an interval over the one before.

@@ -23,7 +23,7 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new() -> Self {
-        Self { screen: Screen::new(), newest: VecDeque::new() }
+        Self { screen: Screen::standard_output(), newest: VecDeque::new() }
     }
 
     /// Draws the state after a look.

@@ -9,7 +9,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn new() -> Self {
+    /// Begins on the terminal of standard output.
+    pub fn standard_output() -> Self {
         Self { terminal: Term::stdout(), drawn: 0 }
     }
 

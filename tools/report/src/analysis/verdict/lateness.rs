@@ -67,6 +67,7 @@ impl<'a> LatenessFinding<'a> {
         })
     }
 
+    /// Returns the verdict.
     pub fn verdict(&self) -> AnswerVerdict {
         match self {
             Self::StandOut(_) => AnswerVerdict::Look,
