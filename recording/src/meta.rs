@@ -39,7 +39,7 @@ impl Meta<String> {
     /// end of the process.
     ///
     /// # Errors
-    /// The line has more than [`bounds::META`] bytes.
+    /// The line has more than `bounds::META` bytes.
     pub fn member(&self) -> io::Result<Vec<u8>> {
         let Self { api, mask, pid, real0, mono0, dropped, full, origin } = self;
         let full = full.map_or_else(String::new, |full| format!(r#","full":{full}"#));

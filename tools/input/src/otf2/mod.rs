@@ -1,15 +1,15 @@
 //! OTF2 archives, written through the real OTF2 library.
 //!
 //! The library is loaded when an archive is written, so that neither the build nor any other use of the tool needs
-//! OTF2. [`abi`] declares the types in use, [`functions`] lists the functions, and [`library`] resolves them. All
-//! calls pass through [`archive`], [`definition_writer`] and [`event_writer`], which are safe to use. The modules above
+//! OTF2. `abi` declares the types in use, `functions` lists the functions, and `library` resolves them. All
+//! calls pass through `archive`, `definition_writer` and `event_writer`, which are safe to use. The modules above
 //! these three use no C:
 //!
-//! 1. [`plan`] numbers the contents of the archive (locations, regions, metrics) and refuses what OTF2 would refuse.
-//! 2. [`events`] writes the locations' events, [`definitions`] the definitions of the numbers.
-//! 3. [`target`] lets the finished archive appear in its directory at once, or not at all.
+//! 1. `plan` numbers the contents of the archive (locations, regions, metrics) and refuses what OTF2 would refuse.
+//! 2. `events` writes the locations' events, `definitions` the definitions of the numbers.
+//! 3. `target` lets the finished archive appear in its directory at once, or not at all.
 //!
-//! [`reader`] reads archives, and [`copy`] copies one. Foreign archives are read in a process of their own ([`apart`]):
+//! `reader` reads archives, and `copy` copies one. Foreign archives are read in a process of their own (`apart`):
 //! the library trusts its files, and a damaged one can have it write anywhere.
 //!
 //! The layout follows Score-P's. A process is a location group. A thread is a location whose METRIC records come right

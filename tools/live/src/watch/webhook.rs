@@ -85,7 +85,7 @@ impl Webhook {
 /// Checks a URL, and the secret of the environment.
 ///
 /// # Errors
-/// As [`Webhook::start`].
+/// As `Webhook::start`.
 pub fn check(url: &str) -> Result<(), String> {
     Receiving::new(url, None).map(drop)
 }
