@@ -21,6 +21,7 @@ pub const NEWEST: u32 = V7::NUMBER;
 pub struct PlayedVersion {
     /// Number of the version.
     pub number: u32,
+    types: u64,
     init: fn(&Introduction<'_>) -> u64,
     start: fn(u64, &Descriptor<'_>) -> u64,
     state: fn(u64, c_int, Option<u64>),
@@ -41,7 +42,12 @@ impl PlayedVersion {
     }
 
     fn new<V: Version>(init: fn(&Introduction<'_>) -> u64) -> Self {
-        Self { number: V::NUMBER, init, start: start::<V>, state: state::<V> }
+        Self { number: V::NUMBER, types: V::ALL_TYPES, init, start: start::<V>, state: state::<V> }
+    }
+
+    /// Returns whether the version has events of the type with this bit.
+    pub fn has(&self, bit: u64) -> bool {
+        bit.is_power_of_two() && self.types & bit != 0
     }
 
     /// Introduces a communicator, without a logger, and returns its context.

@@ -16,7 +16,9 @@ pub trait Version: Sized {
     type Arguments: StateUnion;
     /// Version number.
     const NUMBER: u32;
-    /// Event types that the library may request in this version, as NCCL's bits.
+    /// Event types that this version has, as NCCL's bits.
+    const ALL_TYPES: u64;
+    /// Those of them that the library may request.
     const TYPES: u64;
     /// Whether NCCL reports API calls in this version.
     const API_CALLS: bool = Self::NUMBER >= 5;
@@ -112,8 +114,8 @@ macro_rules! versions {
             type Payloads = $union;
             type Arguments = $arguments;
             const NUMBER: u32 = $number;
-            const TYPES: u64 =
-                (event::GROUP | event::PROXY_CTRL $(| $structure::KIND)*) $(& !$unrequested)?;
+            const ALL_TYPES: u64 = event::GROUP | event::PROXY_CTRL $(| $structure::KIND)*;
+            const TYPES: u64 = Self::ALL_TYPES $(& !$unrequested)?;
         }
 
         #[doc = concat!("The union in a descriptor of v", $number, ".")]

@@ -1,7 +1,7 @@
 //! Recorded events as descriptors of NCCL's, and the conversions by which NCCL's wrappers serve plugins of older versions.
 
 use nccl_plugin::descriptor::{CeColl, Coll, CollApi, Descriptor, P2p, P2pApi, Payload, ProxyOp};
-use nccl_plugin::kind::event;
+use nccl_plugin::replayed::PlayedVersion;
 use recording::{RecordedEvent, Text};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -34,24 +34,15 @@ pub(super) struct RunHandles {
     pub(super) pid: i32,
 }
 
-/// The last event type of each version of the interface that has new ones.
-const LAST_TYPES: [(u64, u32); 5] = [
-    (event::PROXY_CTRL, 1),
-    (event::NET_PLUGIN, 3),
-    (event::KERNEL_LAUNCH, 5),
-    (event::CE_BATCH, 6),
-    (event::KERNEL_PHASE, 7),
-];
-
-/// Returns the oldest version of the interface that has such events; of an unknown type, none has.
-pub(super) fn since(event: &RecordedEvent) -> u32 {
-    let mut versions = LAST_TYPES.iter().filter(|(last, _)| event.name().is_some() && event.bits() <= *last);
-    versions.next().map_or(u32::MAX, |(_, version)| *version)
-}
-
-/// Returns the descriptor of an event as version `api` of the interface passes it.
-pub(super) fn of(api: u32, event: &RecordedEvent, place: RunHandles, names: &mut CNames) -> Descriptor<'static> {
-    let payload = if api < since(event) { unknown(api, event.bits()) } else { payload(event, place, names) };
+/// Returns the descriptor of an event as a version of the interface passes it.
+pub(super) fn of(
+    version: PlayedVersion,
+    event: &RecordedEvent,
+    place: RunHandles,
+    names: &mut CNames,
+) -> Descriptor<'static> {
+    let (api, bits) = (version.number, event.bits());
+    let payload = if version.has(bits) { payload(event, place, names) } else { unknown(api, bits) };
     // up to v4, the parent of an operation is its group
     let is_operation = matches!(event, RecordedEvent::Coll { .. } | RecordedEvent::P2p { .. });
     let parent = if api <= 4 && is_operation { place.group } else { place.parent };
@@ -193,7 +184,8 @@ mod tests {
         let names = &mut CNames::default();
         let send = RecordedEvent::P2p { function: None, count: 5, datatype: None, peer: 6, channels: 7, tag: 0 };
         for api in 1..=7 {
-            let parents = [&send, &RecordedEvent::Group].map(|event| of(api, event, place, names).parent);
+            let parents =
+                [&send, &RecordedEvent::Group].map(|event| of(PlayedVersion::nearest(api), event, place, names).parent);
             assert_eq!(parents, [if api <= 4 { 2 } else { 1 }, 1], "v{api}");
         }
     }
@@ -201,11 +193,12 @@ mod tests {
     #[test]
     fn a_type_that_the_version_lacks_has_its_number_alone() {
         let place = RunHandles { parent: 1, group: 2, rank: 3, pid: 4 };
-        let payload = |api| of(api, &RecordedEvent::KernelLaunch { stream: 5 }, place, &mut CNames::default()).payload;
+        let as_in = |api, event| of(PlayedVersion::nearest(api), event, place, &mut CNames::default()).payload;
+        let payload = |api| as_in(api, &RecordedEvent::KernelLaunch { stream: 5 });
         assert_eq!(payload(5), Payload::KernelLaunch { stream: 5 });
         assert_eq!(payload(4), Payload::Unknown { bits: 0 });
         let phase = RecordedEvent::KernelPhase { channel: 1, phase: 2, ptimer: 3 };
-        assert_eq!(of(6, &phase, place, &mut CNames::default()).payload, Payload::Unknown { bits: 1 << 15 });
+        assert_eq!(as_in(6, &phase), Payload::Unknown { bits: 1 << 15 });
     }
 
     #[test]

@@ -91,10 +91,10 @@ impl<'a> Nccl<'a> {
             }
             self.places.insert(h, at);
         }
-        let (api, meta) = (self.version.number, &self.survey.meta);
-        let is_known = api >= descriptor::since(event);
+        let (version, meta) = (self.version, &self.survey.meta);
+        let is_known = version.has(event.bits());
         // only a translation to an older version leaves events out
-        if api < meta.api && !is_known {
+        if version.number < meta.api && !is_known {
             return 0;
         }
         let pid = match event {
@@ -105,11 +105,11 @@ impl<'a> Nccl<'a> {
         // up to v4, a capture names the group as the parent
         let group = if meta.api <= 4 { parent } else { self.groups.get(&at).copied().unwrap_or(0) };
         let place = RunHandles { parent: self.handles.get(parent), group: self.handles.get(group), rank, pid };
-        let descriptor = descriptor::of(api, event, place, &mut self.names);
+        let descriptor = descriptor::of(version, event, place, &mut self.names);
         // of an event that its version does not have, the library would take the time for that of the next operation
         if let Some(recorded) = kernels::recorded(self.survey, h).filter(|_| is_known) {
             callbacks::replay_launch(recorded);
         }
-        self.version.start(self.contexts.get(&at.0).copied().unwrap_or(0), &descriptor)
+        version.start(self.contexts.get(&at.0).copied().unwrap_or(0), &descriptor)
     }
 }
