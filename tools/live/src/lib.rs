@@ -4,9 +4,14 @@
 //! Status files and NVML's figures come in; lines, files and requests go out. It knows no recording and no report's
 //! table.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
+)]
+
 pub mod ask;
-pub mod diagnosis;
+mod diagnosis;
 pub mod gpus;
 pub mod hang;
-pub mod statuses;
+mod statuses;
 pub mod watch;

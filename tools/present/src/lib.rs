@@ -26,6 +26,11 @@
 //! The answers to the three questions are laid out apart: in `terminal/questions.rs`, and in `page/answers.rs` and
 //! `gains.rs`.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
+)]
+
 mod chapter;
 pub mod csv;
 pub mod json;

@@ -1,5 +1,5 @@
-//! The verdicts on the report's three questions, with all their thresholds. The sentences of `output` name what is
-//! found here.
+//! The verdicts on the report's three questions, with all their thresholds. The sentences of the crate `present` are
+//! made of them.
 
 mod cost;
 mod late;
